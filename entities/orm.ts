@@ -1,0 +1,89 @@
+import { Migrator } from '@mikro-orm/migrations';
+import { MikroORM, UnderscoreNamingStrategy } from '@mikro-orm/postgresql';
+import { Site } from './site.ts';
+import { Contract } from './contract.ts';
+import { Credential } from './credential.ts';
+import { CredentialKey } from './credential-key.ts';
+import { GateRecord } from './gate-record.ts';
+import { AuditEntry } from './audit-entry.ts';
+import { Ingestion } from './ingestion.ts';
+import { IngestionPayload } from './ingestion-payload.ts';
+import { IdempotencyKey } from './idempotency-key.ts';
+import { UsageCounter } from './usage-counter.ts';
+import { OutcomeLabel } from './outcome-label.ts';
+import { Evaluation } from './evaluation.ts';
+import { EvaluationFeatures } from './evaluation-features.ts';
+import { EvaluationAttempt } from './evaluation-attempt.ts';
+import { EntityState } from './entity-state.ts';
+import { EntityLabel } from './entity-label.ts';
+import { DeadLetter } from './dead-letter.ts';
+import { DeadLetterResolution } from './dead-letter-resolution.ts';
+import { MIGRATIONS } from './migrations/index.ts';
+
+/** Every entity, listed by hand: discovery by path can miss files when types are stripped at run time. */
+export const ENTITIES = [
+  Site,
+  Contract,
+  Credential,
+  CredentialKey,
+  GateRecord,
+  AuditEntry,
+  Ingestion,
+  IngestionPayload,
+  IdempotencyKey,
+  UsageCounter,
+  OutcomeLabel,
+  Evaluation,
+  EvaluationFeatures,
+  EvaluationAttempt,
+  EntityState,
+  EntityLabel,
+  DeadLetter,
+  DeadLetterResolution,
+];
+
+/** How a pool of connections is set up. */
+export interface OrmOptions {
+  readonly url: string;
+  /** Connections at most. */
+  readonly poolSize: number;
+  /** Shown to operators in pg_stat_activity. */
+  readonly applicationName: string;
+  /** Milliseconds after which the server cancels a statement; 0 = never (migrations, upkeep). */
+  readonly statementTimeoutMs: number;
+}
+
+/**
+ * Builds the ORM without connecting: the database may be down, and comes back by itself.
+ * The timeouts keep a black-holed database from hanging a request (the driver's own default is to wait for ever).
+ */
+export function createOrm(options: OrmOptions): MikroORM {
+  return new MikroORM({
+    clientUrl: options.url,
+    entities: ENTITIES,
+    extensions: [Migrator],
+    namingStrategy: UnderscoreNamingStrategy,
+    forceUtcTimezone: true,
+    debug: false,
+    logger: () => undefined,
+    pool: { min: 0, max: options.poolSize, idleTimeoutMillis: 30_000 },
+    driverOptions: {
+      application_name: options.applicationName,
+      connectionTimeoutMillis: 2_000,
+      keepAlive: true,
+      statement_timeout: options.statementTimeoutMs,
+      lock_timeout: options.statementTimeoutMs,
+      idle_in_transaction_session_timeout: 10_000,
+      // The server's own limit cannot fire through a network that swallows packets.
+      query_timeout: options.statementTimeoutMs === 0 ? 0 : options.statementTimeoutMs + 2_000,
+    },
+    migrations: {
+      migrationsList: MIGRATIONS,
+      tableName: 'schema_migration',
+      snapshot: false,
+      allOrNothing: true,
+      transactional: true,
+    },
+    schemaGenerator: { ignoreSchema: ['pgboss'] },
+  });
+}

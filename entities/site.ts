@@ -1,0 +1,22 @@
+import { defineEntity, p } from '@mikro-orm/core';
+
+const schema = defineEntity({
+  name: 'Site',
+  tableName: 'site',
+  properties: {
+    id: p.bigint().primary().autoincrement(),
+    code: p.text().unique('site_code_unique'),
+    name: p.text(),
+    customer_type: p.text().$type<'SINGLE_COMPANY' | 'MULTI_MERCHANT'>(),
+    default_subject: p.text(),
+    approved_at: p.datetime(3).nullable(),
+    suspended_at: p.datetime(3).nullable(),
+    created_at: p.datetime(3),
+  },
+});
+
+/** A merchant's Site: the scope that every credential, event and look-up belongs to. */
+export class Site extends schema.class {}
+
+schema.setClass(Site);
+export { schema as SiteSchema };

@@ -1,0 +1,34 @@
+/** Tables whose rows are never changed: guarded by triggers, and by privileges where the application has its own role. */
+export const APPEND_ONLY_TABLES = [
+  'ingestion',
+  'ingestion_payload',
+  'idempotency_key',
+  'outcome_label',
+  'evaluation',
+  'evaluation_features',
+  'evaluation_attempt',
+  'entity_label',
+  'dead_letter',
+  'dead_letter_resolution',
+  'gate_record',
+  'audit_entry',
+] as const;
+
+/** Tables that the application changes in place. */
+export const MUTABLE_TABLES = [
+  'site',
+  'contract',
+  'credential',
+  'credential_key',
+  'auth_version',
+  'usage_counter',
+  'entity_state',
+  'sweep_watermark',
+  'rate_window',
+] as const;
+
+/** Bulk tables cut into daily partitions, so that expired days are dropped instead of deleted. */
+export const PARTITIONED_TABLES = [
+  { table: 'ingestion_payload', column: 'received_at' },
+  { table: 'evaluation_features', column: 'evaluated_at' },
+] as const;

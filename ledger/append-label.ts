@@ -1,0 +1,109 @@
+import { Refusal } from '../contract/errors.ts';
+import { run, type Db } from './database.ts';
+import { insertKeys } from './ingest-statements.ts';
+
+/** A validated outcome label on its way into the ledger. Times in ms since 1970 UTC. */
+export interface LabelSubmission {
+  readonly siteId: bigint;
+  readonly credentialId: bigint;
+  readonly sourceEventId: string;
+  readonly outcomeLabel: string;
+  readonly keyHash: string;
+  /** SHA-256 over path id and body: the same key with another id is another request. */
+  readonly fingerprint: Buffer;
+  readonly labelledAt: number;
+}
+
+/** The answer to a label; `added` is false for a duplicate, `replayed` true for a repeated key. */
+export interface LabelAcceptance {
+  readonly ingestionId: bigint;
+  readonly sourceEventId: string;
+  readonly added: boolean;
+  readonly replayed: boolean;
+}
+
+/** Which entities a label counts for; given in, so that the ledger knows nothing of judgement. */
+export type EntitiesOfBody = (
+  body: string,
+  merchantSubject: string,
+) => readonly { readonly kind: string; readonly key: string }[];
+
+/**
+ * Appends a label, binds its key and counts it for the transaction's entities. Needs an open transaction.
+ * Calling twice with the same key changes nothing; the event itself is never touched.
+ *
+ * @throws Refusal TRANSACTION_NOT_FOUND, IDEMPOTENCY_CONFLICT
+ */
+export async function appendLabel(
+  db: Db,
+  label: LabelSubmission,
+  entitiesOf: EntitiesOfBody,
+): Promise<LabelAcceptance> {
+  const { rows } = await run<{
+    id: string;
+    merchant_subject: string;
+    body: string | null;
+  }>(
+    db,
+    `select event.id, event.merchant_subject, payload.body
+     from ingestion event
+     left join ingestion_payload payload on payload.site_id = event.site_id and payload.ingestion_id = event.id
+       and payload.received_at = event.received_at
+     where event.site_id = $1 and event.source_event_id = $2`,
+    [label.siteId, label.sourceEventId],
+  );
+  const event = rows[0];
+  if (event === undefined) throw new Refusal('TRANSACTION_NOT_FOUND');
+  const ingestionId = BigInt(event.id);
+  const answer = { ingestionId, sourceEventId: label.sourceEventId };
+  const bound = await insertKeys(db, 'outcome', [
+    {
+      siteId: label.siteId,
+      keyHash: label.keyHash,
+      fingerprint: label.fingerprint,
+      ingestionId,
+      createdAt: label.labelledAt,
+    },
+  ]);
+  if (bound === 0) {
+    const { rows: winners } = await run<{ fingerprint: Buffer }>(
+      db,
+      `select fingerprint from idempotency_key where site_id = $1 and operation = 'outcome' and key_hash = $2`,
+      [label.siteId, label.keyHash],
+    );
+    if (winners[0]?.fingerprint.equals(label.fingerprint) === true) {
+      return { ...answer, added: false, replayed: true };
+    }
+    throw new Refusal('IDEMPOTENCY_CONFLICT', {
+      details: ['Idempotency-Key: was used with a different payload'],
+    });
+  }
+  const labelledAt = new Date(label.labelledAt).toISOString();
+  const { affected } = await run(
+    db,
+    `insert into outcome_label (site_id, ingestion_id, outcome_label, credential_id, labelled_at)
+     select $1::bigint, $2::bigint, $3::text, $4::bigint, $5::timestamptz
+     on conflict (site_id, ingestion_id, outcome_label) do nothing`,
+    [label.siteId, ingestionId, label.outcomeLabel, label.credentialId, labelledAt],
+  );
+  // Without its body (dropped after retention) a label still counts in reports, only not for the entities.
+  if (affected === 1 && event.body !== null) {
+    const entities = entitiesOf(event.body, event.merchant_subject);
+    await run(
+      db,
+      `insert into entity_label (site_id, entity_kind, entity_key, outcome_label, ingestion_id, labelled_at)
+       select $1::bigint, kind, key, $4::text, $5::bigint, $6::timestamptz
+       from unnest($2::text[], $3::uuid[]) as entity (kind, key)
+       on conflict (site_id, entity_kind, entity_key, outcome_label, ingestion_id) do nothing`,
+      [
+        label.siteId,
+        entities.map((entity) => entity.kind),
+        entities.map((entity) => entity.key),
+        label.outcomeLabel,
+        ingestionId,
+        labelledAt,
+      ],
+    );
+  }
+  return { ...answer, added: affected === 1, replayed: false };
+}

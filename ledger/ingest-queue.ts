@@ -1,0 +1,261 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Refusal } from '../contract/errors.ts';
+import { Contested, commitGroup, type EnqueueEvaluations, type Settlement } from './commit-group.ts';
+import type { Db } from './database.ts';
+import { failureKind } from './failures.ts';
+import type { IdSource } from './ids.ts';
+import type { Numbered } from './ingest-statements.ts';
+import type { Acceptance, Submission } from './submission.ts';
+
+/** Bounds of the queue. Past them a submission is refused at once, so memory stays flat under any offered load. */
+export interface IngestLimits {
+  /** Rows and bytes of one group at most. */
+  readonly groupRows: number;
+  readonly groupBytes: number;
+  /** Submissions and bytes waiting or in flight at most. */
+  readonly queuedRows: number;
+  readonly queuedBytes: number;
+  /** Groups in flight at once. */
+  readonly lanes: number;
+}
+
+/** Measured on two cores: docs/decisions/0002-group-commit.md. */
+export const INGEST_LIMITS: IngestLimits = {
+  groupRows: 256,
+  groupBytes: 2 * 1024 * 1024,
+  queuedRows: 4_096,
+  queuedBytes: 32 * 1024 * 1024,
+  lanes: 1,
+};
+
+/** What a group commit reports, for metrics: never what was in it. */
+export interface GroupReport {
+  readonly rows: number;
+  readonly milliseconds: number;
+}
+
+/** What the queue works with. */
+export interface IngestQueueOptions {
+  /** Runs work in one transaction; rolls back when it throws. */
+  readonly transaction: <T>(work: (db: Db) => Promise<T>) => Promise<T>;
+  readonly ids: IdSource;
+  readonly pool: () => Db;
+  readonly enqueue: EnqueueEvaluations;
+  readonly now: () => number;
+  readonly limits?: Partial<IngestLimits>;
+  readonly onGroup?: (report: GroupReport) => void;
+  readonly onFault?: (error: unknown) => void;
+  readonly onAccepted?: () => void;
+}
+
+interface Waiting {
+  readonly submission: Submission;
+  readonly bytes: number;
+  ingestionId: bigint | undefined;
+  /** Something may be stored under its key or id: the group looks before it inserts. */
+  suspect: boolean;
+  resolve(acceptance: Acceptance): void;
+  reject(error: unknown): void;
+}
+
+/** Attempts of one group before its members are told to come back: races settle in two or three. */
+const ATTEMPTS = 8;
+
+/** Seconds a caller is asked to wait when the database or the queue cannot take it. */
+const RETRY_AFTER_SECONDS = 1;
+
+/**
+ * Group commit: while one transaction is in flight the next group gathers, so an idle service adds no wait and a busy
+ * one pays a commit for hundreds of requests. See docs/decisions/0002-group-commit.md.
+ */
+export class IngestQueue {
+  readonly #options: IngestQueueOptions;
+  readonly #limits: IngestLimits;
+  readonly #waiting: Waiting[] = [];
+  #queuedRows = 0;
+  #queuedBytes = 0;
+  #busyLanes = 0;
+  #closed = false;
+  #idle: (() => void) | undefined;
+
+  constructor(options: IngestQueueOptions) {
+    this.#options = options;
+    this.#limits = { ...INGEST_LIMITS, ...options.limits };
+  }
+
+  /** Submissions waiting or in flight, and their bytes. */
+  get load(): { readonly rows: number; readonly bytes: number } {
+    return { rows: this.#queuedRows, bytes: this.#queuedBytes };
+  }
+
+  /**
+   * Resolves once the submission is committed together with its evaluation job.
+   *
+   * @throws Refusal: IDEMPOTENCY_CONFLICT, API_QUOTA_EXCEEDED, INGESTION_UNAVAILABLE (also when a commit's result is
+   *   unknown: repeating with the same key is safe), CONTRACT_VALIDATION_FAILED if the database cannot hold the data
+   */
+  submit(submission: Submission): Promise<Acceptance> {
+    const bytes = Buffer.byteLength(submission.body) + 1_024;
+    if (
+      this.#closed ||
+      this.#queuedRows >= this.#limits.queuedRows ||
+      this.#queuedBytes + bytes > this.#limits.queuedBytes
+    ) {
+      return Promise.reject(unavailable());
+    }
+    this.#queuedRows += 1;
+    this.#queuedBytes += bytes;
+    return new Promise<Acceptance>((resolve, reject) => {
+      const leave = (): void => {
+        this.#queuedRows -= 1;
+        this.#queuedBytes -= bytes;
+        if (this.#queuedRows === 0) this.#idle?.();
+      };
+      this.#waiting.push({
+        submission,
+        bytes,
+        ingestionId: undefined,
+        suspect: false,
+        resolve: (acceptance) => {
+          leave();
+          resolve(acceptance);
+        },
+        reject: (error) => {
+          leave();
+          reject(error instanceof Error ? error : new Error('submission failed'));
+        },
+      });
+      this.#startLanes();
+    });
+  }
+
+  /** Refuses new submissions and waits until the accepted ones are settled. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#queuedRows === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#idle = resolve;
+    });
+  }
+
+  #startLanes(): void {
+    while (this.#busyLanes < this.#limits.lanes && this.#waiting.length > 0) {
+      this.#busyLanes += 1;
+      void this.#runLane();
+    }
+  }
+
+  async #runLane(): Promise<void> {
+    // Requests of the same turn of the event loop belong into the same group.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#waiting.length > 0) {
+      await this.#settleGroup(this.#takeGroup());
+    }
+    this.#busyLanes -= 1;
+  }
+
+  #takeGroup(): Waiting[] {
+    let rows = 0;
+    let bytes = 0;
+    for (const item of this.#waiting) {
+      if (rows === this.#limits.groupRows) break;
+      if (rows > 0 && bytes + item.bytes > this.#limits.groupBytes) break;
+      rows += 1;
+      bytes += item.bytes;
+    }
+    return this.#waiting.splice(0, rows);
+  }
+
+  async #settleGroup(group: Waiting[]): Promise<void> {
+    const started = performance.now();
+    try {
+      const settlements = await this.#commit(group);
+      this.#options.onGroup?.({
+        rows: group.length,
+        milliseconds: performance.now() - started,
+      });
+      this.#answer(group, settlements);
+    } catch (error: unknown) {
+      await this.#settleFailure(group, error);
+    }
+  }
+
+  async #commit(group: readonly Waiting[]): Promise<Settlement[]> {
+    const items = await this.#number(group);
+    let lookFirst = group.some((item) => item.suspect);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#options.transaction((db) =>
+          commitGroup(db, items, {
+            lookFirst,
+            now: this.#options.now(),
+            enqueue: this.#options.enqueue,
+          }),
+        );
+      } catch (error: unknown) {
+        const contested = error instanceof Contested;
+        const kind = contested ? 'retryable' : failureKind(error);
+        // A connection lost once may be a restart of the server; the attempt may even have been committed, which
+        // looking first finds out.
+        const again = kind === 'retryable' || (kind === 'unavailable' && attempt === 1);
+        if (!again || attempt >= ATTEMPTS) throw error;
+        lookFirst = true;
+        if (!contested) await sleep(attempt * 5 * Math.random());
+      }
+    }
+  }
+
+  async #number(group: readonly Waiting[]): Promise<Numbered[]> {
+    const without = group.filter((item) => item.ingestionId === undefined);
+    const ids = await this.#options.ids.take(this.#options.pool(), without.length);
+    for (const [index, item] of without.entries()) item.ingestionId = ids[index];
+    return group.map((item) => ({ ...item.submission, ingestionId: item.ingestionId ?? 0n }));
+  }
+
+  #answer(group: readonly Waiting[], settlements: readonly Settlement[]): void {
+    const again: Waiting[] = [];
+    let accepted = false;
+    for (const [index, item] of group.entries()) {
+      const settlement = settlements[index];
+      if (settlement === undefined || settlement === 'again') {
+        item.suspect = true;
+        again.push(item);
+      } else if (settlement instanceof Refusal) {
+        item.reject(settlement);
+      } else {
+        accepted ||= !settlement.replayed;
+        item.resolve(settlement);
+      }
+    }
+    if (again.length > 0) this.#waiting.unshift(...again);
+    if (accepted) this.#options.onAccepted?.();
+  }
+
+  /** A value the database refuses is found by halving the group, so that its neighbours are accepted. */
+  async #settleFailure(group: Waiting[], error: unknown): Promise<void> {
+    const kind = error instanceof Contested ? 'retryable' : failureKind(error);
+    if (kind === 'refused-data' && group.length > 1) {
+      const half = Math.ceil(group.length / 2);
+      await this.#settleGroup(group.slice(0, half));
+      await this.#settleGroup(group.slice(half));
+      return;
+    }
+    if (kind === 'unforeseen') this.#options.onFault?.(error);
+    for (const item of group) {
+      item.reject(
+        kind === 'refused-data'
+          ? new Refusal('CONTRACT_VALIDATION_FAILED', {
+              details: ['body: holds a value that cannot be stored'],
+            })
+          : kind === 'unforeseen'
+            ? new Refusal('INTERNAL_ERROR', { cause: error })
+            : unavailable(error),
+      );
+    }
+  }
+}
+
+/** The refusal of everything that cannot be stored right now. */
+export function unavailable(cause?: unknown): Refusal {
+  return new Refusal('INGESTION_UNAVAILABLE', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
+}

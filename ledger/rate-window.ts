@@ -1,0 +1,55 @@
+import { run, type Db } from './database.ts';
+
+/** The contract's limit: requests in any rolling minute for one credential. */
+export const RATE_LIMIT = 120;
+
+/** One credential's window after a decision. Times relative to the moment the database decided. */
+export interface WindowState {
+  readonly credentialId: bigint;
+  /** How many of the wanted requests were admitted. */
+  readonly granted: number;
+  readonly remaining: number;
+  /** Milliseconds until one more request can be admitted; 0 if one could be now. */
+  readonly nextFreeMs: number;
+}
+
+/**
+ * Admits requests of many credentials in one statement, atomic per credential over all processes. The database's own
+ * clock decides, so processes on different machines need not agree on the time. A refused request costs nothing.
+ */
+export async function admitToWindows(
+  db: Db,
+  wanted: ReadonlyMap<bigint, number>,
+): Promise<WindowState[]> {
+  const ids = [...wanted.keys()].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  const { rows } = await run<{
+    credential_id: string;
+    granted: number;
+    buckets: string[];
+    now_ms: string;
+  }>(
+    db,
+    `with clock as materialized (select extract(epoch from clock_timestamp()) as now)
+     insert into rate_window as held (credential_id, buckets, granted)
+     select credential_id, array[floor(clock.now)::bigint * 1000 + least(wanted, $3::int)], least(wanted, $3::int)
+     from clock, unnest($1::bigint[], $2::int[]) as request (credential_id, wanted)
+     order by credential_id
+     on conflict (credential_id) do update set (buckets, granted) = (
+       select window_after.buckets, window_after.granted from admit_to_window(
+         held.buckets, excluded.buckets[1] / 1000, excluded.granted, $3::int) as window_after
+     )
+     returning credential_id, granted, to_json(buckets) as buckets, (select now * 1000 from clock)::bigint as now_ms`,
+    [ids.map(String), ids.map((id) => wanted.get(id) ?? 0), RATE_LIMIT],
+  );
+  return rows.map((row) => {
+    const buckets = row.buckets.map(Number);
+    const used = buckets.reduce((sum, bucket) => sum + (bucket % 1000), 0);
+    const oldestSecond = Math.floor((buckets[0] ?? 0) / 1000);
+    return {
+      credentialId: BigInt(row.credential_id),
+      granted: row.granted,
+      remaining: Math.max(0, RATE_LIMIT - used),
+      nextFreeMs: used < RATE_LIMIT ? 0 : Math.max(1, (oldestSecond + 61) * 1000 - Number(row.now_ms)),
+    };
+  });
+}

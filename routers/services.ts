@@ -1,0 +1,20 @@
+import type { MikroORM } from '@mikro-orm/postgresql';
+import type { Clock } from '../ledger/clock.ts';
+import type { Db } from '../ledger/database.ts';
+import type { IngestQueue } from '../ledger/ingest-queue.ts';
+
+/** What procedures work with; built in one place (server/wire.ts) and handed in. */
+export interface Services {
+  /** The application's own role; fork it for each piece of work. */
+  readonly orm: MikroORM;
+  readonly clock: Clock;
+  readonly ingest: IngestQueue;
+  /**
+   * Queues ingestions for evaluation again, inside the caller's transaction; returns how many jobs were inserted.
+   * A job row of an earlier run is removed first, so calling it for a queued one is safe.
+   */
+  readonly requeueEvaluations: (
+    db: Db,
+    rows: readonly { readonly siteId: bigint; readonly ingestionId: bigint }[],
+  ) => Promise<number>;
+}
