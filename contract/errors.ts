@@ -53,7 +53,8 @@ export const ERRORS = {
   IDEMPOTENCY_CONFLICT: {
     status: 409,
     message: 'The Idempotency-Key or source_event_id was used with a different payload.',
-    advice: 'Resend only the exact original payload under the same key; use a new key for a new event.',
+    advice:
+      'Resend only the exact original payload under the same key; use a new key for a new event.',
   },
   EXPECTATION_FAILED: {
     status: 417,

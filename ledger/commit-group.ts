@@ -45,7 +45,11 @@ export type EnqueueEvaluations = (db: Db, rows: readonly Numbered[]) => Promise<
 export async function commitGroup(
   db: Db,
   items: readonly Numbered[],
-  options: { readonly lookFirst: boolean; readonly now: number; readonly enqueue: EnqueueEvaluations },
+  options: {
+    readonly lookFirst: boolean;
+    readonly now: number;
+    readonly enqueue: EnqueueEvaluations;
+  },
 ): Promise<Settlement[]> {
   const settlements = new Array<Settlement | undefined>(items.length);
   const bindings: KeyBinding[] = [];
@@ -107,7 +111,11 @@ async function settleKnown(
           // An earlier attempt of this very submission whose commit was not confirmed is no replay.
           replayed: found.ingestionId !== item.ingestionId,
         }
-      : new Refusal('IDEMPOTENCY_CONFLICT', { details: [`${found.boundBy === 'key' ? 'Idempotency-Key' : 'source_event_id'}: was used with a different payload`] });
+      : new Refusal('IDEMPOTENCY_CONFLICT', {
+          details: [
+            `${found.boundBy === 'key' ? 'Idempotency-Key' : 'source_event_id'}: was used with a different payload`,
+          ],
+        });
     (found.boundBy === 'key' ? byKey : byEvent).set(found.index, settlement);
   }
   const bound = new Set<string>();

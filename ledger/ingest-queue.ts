@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../contract/errors.ts';
-import { Contested, commitGroup, type EnqueueEvaluations, type Settlement } from './commit-group.ts';
+import {
+  Contested,
+  commitGroup,
+  type EnqueueEvaluations,
+  type Settlement,
+} from './commit-group.ts';
 import type { Db } from './database.ts';
 import { failureKind } from './failures.ts';
 import type { IdSource } from './ids.ts';

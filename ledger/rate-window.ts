@@ -49,7 +49,8 @@ export async function admitToWindows(
       credentialId: BigInt(row.credential_id),
       granted: row.granted,
       remaining: Math.max(0, RATE_LIMIT - used),
-      nextFreeMs: used < RATE_LIMIT ? 0 : Math.max(1, (oldestSecond + 61) * 1000 - Number(row.now_ms)),
+      nextFreeMs:
+        used < RATE_LIMIT ? 0 : Math.max(1, (oldestSecond + 61) * 1000 - Number(row.now_ms)),
     };
   });
 }

@@ -25,9 +25,7 @@ export function evaluationStatus(facts: StatusFacts): EvaluationStatus {
 
 /** True where nothing will ever evaluate the ingestion unless it is queued again. Shares its cases with the status. */
 export function needsRequeue(facts: StatusFacts): boolean {
-  return (
-    evaluationStatus(facts) === 'PENDING' && facts.jobState !== 'created'
-  );
+  return evaluationStatus(facts) === 'PENDING' && facts.jobState !== 'created';
 }
 
 /** The stored risk result. `evaluatedAt` in ms since 1970 UTC. */

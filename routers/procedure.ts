@@ -2,7 +2,7 @@ import { initTRPC, TRPCError } from '@trpc/server';
 import type { OpenApiMeta } from 'trpc-to-openapi';
 import { findForbidden, forbiddenKindOf } from '../contract/forbidden-data.ts';
 import { findJsonProblem } from '../contract/json-limits.ts';
-import { IDEMPOTENCY_KEY_PATTERN } from '../contract/primitives.ts';
+import { IdempotencyKey } from '../contract/primitives.ts';
 import { Refusal } from '../contract/errors.ts';
 import { wordProblems } from '../contract/problem.ts';
 import type { Services } from './services.ts';
@@ -99,7 +99,7 @@ export const withIdempotencyKey = t.procedure.use(({ ctx, next }) => {
   const problem =
     key === undefined
       ? 'is required'
-      : !IDEMPOTENCY_KEY_PATTERN.test(key)
+      : !IdempotencyKey.safeParse(key).success
         ? 'must have 8 to 128 characters of A-Z a-z 0-9 . _ : -'
         : forbiddenKindOf(key) !== undefined
           ? 'must not hold forbidden data'

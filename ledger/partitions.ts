@@ -1,0 +1,78 @@
+import { PARTITIONED_TABLES } from '../entities/tables.ts';
+import { run, type Db } from './database.ts';
+
+const DAY_MS = 86_400_000;
+
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+/**
+ * Creates the daily partitions of the bulk tables for `at` and the days after it. Needs the owning role; safe to
+ * repeat and to run from several processes under the migration lock. A day whose rows already went to the default
+ * partition stays there. Returns how many were created.
+ */
+export async function createPartitions(db: Db, at: number, days: number): Promise<number> {
+  let created = 0;
+  for (const { table } of PARTITIONED_TABLES) {
+    for (let offset = 0; offset < days; offset += 1) {
+      const from = dayOf(at + offset * DAY_MS);
+      const until = dayOf(at + (offset + 1) * DAY_MS);
+      const name = `${table}_${from.replaceAll('-', '')}`;
+      if (await exists(db, name)) continue;
+      const { rows } = await run(
+        db,
+        `select 1 from ${table}_default where ${columnOf(table)} >= $1::timestamptz
+           and ${columnOf(table)} < $2::timestamptz limit 1`,
+        [`${from}T00:00:00Z`, `${until}T00:00:00Z`],
+      );
+      if (rows.length > 0) continue;
+      await run(
+        db,
+        `create table ${name} partition of ${table} for values from ('${from}T00:00:00Z') to ('${until}T00:00:00Z')`,
+      );
+      // The TRUNCATE guard is a statement trigger, which partitions do not inherit.
+      await run(
+        db,
+        `create trigger ${name}_no_truncate before truncate on ${name}
+           for each statement execute function refuse_change()`,
+      );
+      created += 1;
+    }
+  }
+  return created;
+}
+
+/** Drops daily partitions that ended before `before`: the only way out of an append-only table. Returns how many. */
+export async function dropExpiredPartitions(db: Db, before: number): Promise<number> {
+  const limit = dayOf(before).replaceAll('-', '');
+  let dropped = 0;
+  for (const { table } of PARTITIONED_TABLES) {
+    const { rows } = await run<{ name: string }>(
+      db,
+      `select child.relname as name from pg_inherits
+       join pg_class child on child.oid = pg_inherits.inhrelid
+       where pg_inherits.inhparent = $1::regclass and child.relname ~ '_[0-9]{8}$'`,
+      [table],
+    );
+    for (const { name } of rows) {
+      if (name.slice(-8) >= limit) continue;
+      await run(db, `drop table ${name}`);
+      dropped += 1;
+    }
+  }
+  return dropped;
+}
+
+async function exists(db: Db, table: string): Promise<boolean> {
+  const { rows } = await run<{ found: boolean }>(
+    db,
+    'select to_regclass($1) is not null as found',
+    [table],
+  );
+  return rows[0]?.found === true;
+}
+
+function columnOf(table: string): string {
+  const entry = PARTITIONED_TABLES.find((candidate) => candidate.table === table);
+  if (entry === undefined) throw new RangeError('not a partitioned table');
+  return entry.column;
+}
