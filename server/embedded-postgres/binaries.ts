@@ -77,7 +77,8 @@ function binariesIn(root: string, packageVersion: string): PostgresBinaries {
   return { packageVersion, root, initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') };
 }
 
-function makeLinks(packageRoot: string): void {
+/** Makes the library links that a package lists and lacks. @throws EmbeddedPostgresError where it cannot be written */
+export function makeLinks(packageRoot: string): void {
   const list = join(packageRoot, 'native', 'pg-symlinks.json');
   if (!existsSync(list)) return;
   const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];

@@ -58,7 +58,7 @@ export async function startEmbeddedPostgres(
     const place = existing ?? choosePlace(home, account, options.log);
     const password = readOrMakePassword(home.ownerPassword);
     const appPassword = readOrMakePassword(home.appPassword);
-    await initialize(place, { binaries: usable, account, password, log: options.log });
+    await initialize(home, place, { binaries: usable, account, password, log: options.log });
     checkData(home, place, usable, account);
     const abort = new AbortController();
     const launcher = {

@@ -1,5 +1,13 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { endianness } from 'node:os';
 import { join } from 'node:path';
 import type { Account } from './account.ts';
@@ -12,13 +20,17 @@ import { syncDirectory, writeDurably } from './layout.ts';
 /** Superuser of the cluster: migrations and upkeep, never the application. */
 export const OWNER_ROLE = 'trk_owner';
 
+/** What initdb works in is named so, and renamed when it is complete. */
+const UNFINISHED_PREFIX = 'data.initializing-';
+
 /**
  * Makes the cluster if there is none yet. initdb works in a directory aside that is renamed when complete, so a first
  * start that was cut short is recognised by that name and simply done again: nothing was in it.
  *
- * @throws EmbeddedPostgresError with initdb's own reason
+ * @throws EmbeddedPostgresError with initdb's own reason, or where existing data have been removed
  */
 export async function initialize(
+  home: Home,
   place: DataPlace,
   options: {
     binaries: UsableBinaries;
@@ -27,33 +39,49 @@ export async function initialize(
     log: (message: string) => void;
   },
 ): Promise<void> {
-  if (existsSync(place.data)) return;
   const { account, binaries, log } = options;
-  if (existsSync(place.unfinished)) {
-    log('An earlier first start was cut short before the database existed; beginning anew.');
-    rmSync(place.unfinished, { recursive: true });
+  const passwordFile = join(place.directory, 'initdb-password');
+  removeUnfinished(place, log);
+  rmSync(passwordFile, { force: true });
+  if (existsSync(place.data)) return;
+  if (existsSync(home.systemIdentifier)) {
+    throw new EmbeddedPostgresError(
+      `The database in ${place.data} is missing: restore it from a backup, or delete ${home.directory} to begin with an empty one.`,
+    );
   }
   log(`Creating a PostgreSQL ${binaries.version} database in ${place.data}.`);
-  mkdirSync(place.unfinished, { mode: 0o700 });
-  give(place.unfinished, account);
-  // Inside `unfinished` initdb would refuse it; standard input cannot be reopened by another user.
-  const passwordFile = join(place.directory, 'initdb-password');
-  rmSync(passwordFile, { force: true });
+  // A new name each time: the initdb of a killed service may still be writing into the last one.
+  const unfinished = mkdtempSync(join(place.directory, UNFINISHED_PREFIX));
   try {
-    writeFileSync(passwordFile, `${options.password}\n`, { mode: 0o600 });
+    give(unfinished, account);
+    // Not inside that directory (initdb wants it empty), nor standard input (another user cannot reopen ours).
+    writeFileSync(passwordFile, `${options.password}\n`, { mode: 0o600, flag: 'wx' });
     give(passwordFile, account);
-    await runInitdb(place, binaries, account, passwordFile);
-    renameSync(place.unfinished, place.data);
+    await runInitdb(unfinished, place, binaries, account, passwordFile);
+    renameSync(unfinished, place.data);
     syncDirectory(place.directory);
   } catch (error: unknown) {
-    rmSync(place.unfinished, { recursive: true, force: true });
+    rmSync(unfinished, { recursive: true, force: true });
     throw error;
   } finally {
     rmSync(passwordFile, { force: true });
   }
 }
 
+function removeUnfinished(place: DataPlace, log: (message: string) => void): void {
+  for (const name of readdirSync(place.directory)) {
+    if (!name.startsWith(UNFINISHED_PREFIX)) continue;
+    log('An earlier first start was cut short before the database existed; beginning anew.');
+    try {
+      rmSync(join(place.directory, name), { recursive: true, force: true });
+    } catch {
+      // Its initdb is still at work; the next start removes the rest.
+    }
+  }
+}
+
 async function runInitdb(
+  directory: string,
   place: DataPlace,
   binaries: UsableBinaries,
   account: Account,
@@ -62,7 +90,7 @@ async function runInitdb(
   const child = spawn(
     binaries.initdb,
     [
-      `--pgdata=${place.unfinished}`,
+      `--pgdata=${directory}`,
       `--username=${OWNER_ROLE}`,
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',

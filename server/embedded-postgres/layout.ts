@@ -10,12 +10,13 @@ import {
   readFileSync,
   realpathSync,
   renameSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Account } from './account.ts';
 import { canEnter } from './account.ts';
-import { EmbeddedPostgresError } from './errors.ts';
+import { codeOf, EmbeddedPostgresError } from './errors.ts';
 
 /** Where root keeps what another user must reach while DATA_DIR lies under a closed directory. */
 export const SYSTEM_DIRECTORY = '/var/lib/transaction-risk';
@@ -39,8 +40,6 @@ export interface Home {
 export interface DataPlace {
   readonly directory: string;
   readonly data: string;
-  /** What initdb works in; renamed to `data` when it is complete, so its presence means an unfinished first start. */
-  readonly unfinished: string;
   readonly log: string;
 }
 
@@ -55,8 +54,7 @@ export function openHome(dataDir: string): Home {
   // Root's directories stay passable (not readable), because the server runs as another user; files inside are 0600.
   const mode = process.getuid?.() === 0 ? 0o711 : 0o700;
   const directory = join(root, 'postgres');
-  mkdirSync(root, { recursive: true, mode });
-  mkdirSync(directory, { recursive: true, mode });
+  makeDirectory(directory, mode);
   const home = homeIn(realpathSync(directory));
   // What may be there before the first password is: its presence marks the directory as ours.
   const first = [home.lock, home.serviceProcess, `${home.ownerPassword}.partial`];
@@ -68,6 +66,18 @@ export function openHome(dataDir: string): Home {
     );
   }
   return home;
+}
+
+/** Makes a directory and its parents. Not `recursive`, which reports a read-only file system as ENOENT. */
+function makeDirectory(path: string, mode: number): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+  if (dirname(path) !== path) makeDirectory(dirname(path), mode);
+  try {
+    mkdirSync(path, { mode });
+  } catch (error: unknown) {
+    // Another start may have made it at this moment.
+    if (codeOf(error) !== 'EEXIST' || !statSync(path).isDirectory()) throw error;
+  }
 }
 
 function homeIn(directory: string): Home {
@@ -86,16 +96,15 @@ function placeIn(directory: string): DataPlace {
   return {
     directory,
     data: join(directory, 'data'),
-    unfinished: join(directory, 'data.initializing'),
     log: join(directory, 'server.log'),
   };
 }
 
-/** Where data of this home is or was begun; undefined before the first start. */
+/** Where the data of this home are; undefined before a place was chosen. */
 export function findPlace(home: Home): DataPlace | undefined {
   const here = placeIn(home.directory);
   if (!existsSync(home.location)) {
-    return existsSync(here.data) || existsSync(here.unfinished) ? here : undefined;
+    return existsSync(here.data) ? here : undefined;
   }
   const place = placeIn(readFileSync(home.location, 'utf8').trim());
   const back = join(place.directory, 'belongs-to');

@@ -11,8 +11,8 @@ export interface TestCluster {
   readonly adminUrl: string;
   readonly ownerRole: string;
   readonly appRole: string;
-  ownerUrl(database: string): string;
-  appUrl(database: string): string;
+  readonly ownerUrl: (database: string) => string;
+  readonly appUrl: (database: string) => string;
 }
 
 let cluster: Promise<TestCluster> | undefined;

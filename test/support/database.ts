@@ -14,12 +14,12 @@ export interface TestDatabase {
   /** As the application's role. */
   readonly appUrl: string;
   /** Runs one statement as the owner, outside a transaction, and returns its rows. */
-  query<Row extends QueryResultRow = Record<string, unknown>>(
+  readonly query: <Row extends QueryResultRow = Record<string, unknown>>(
     sql: string,
     params?: readonly unknown[],
-  ): Promise<Row[]>;
+  ) => Promise<Row[]>;
   /** Removes the database. @throws Error naming the sessions that the test has left open on it */
-  drop(): Promise<void>;
+  readonly drop: () => Promise<void>;
 }
 
 /** Sessions that are just being closed get this long; one that is still there was forgotten. */
