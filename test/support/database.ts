@@ -56,7 +56,10 @@ export async function createTestDatabase(
     dropping ??= pool.end().then(async () => dropDatabase(cluster, name));
     await dropping;
   };
-  atEndOfRun(drop);
+  atEndOfRun(async () => {
+    // A drop that has failed was reported where the test called it.
+    if (dropping === undefined) await drop();
+  });
   return {
     name,
     ownerUrl,
