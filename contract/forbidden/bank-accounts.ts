@@ -1,0 +1,69 @@
+import { type FoldedText, isDigit, isLetter, wordBefore } from './folded-text.ts';
+
+/** IBAN length by country; a trailing `n` means that the whole account part is digits. Source: SWIFT IBAN registry. */
+const IBAN_FORMATS = `
+AD24 AE23n AL28 AT20n AZ28 BA20n BE16n BG22 BH22 BI27n BR29 BY28 CH21 CR22n CY28 CZ24n DE22n DJ27n DK18n DO28 EE20n
+EG29n ES24n FI18n FK18 FO18n FR27 GB22 GE22 GI23 GL18n GR27 GT28 HN28 HR21n HU28n IE22 IL23n IQ23 IS26n IT27 JO30 KW30
+KZ20 LB28 LC32 LI21 LT20n LU20 LV21 LY25n MC27 MD24 ME22n MK19 MN20n MR27n MT31 MU30 NI28 NL18 NO15n OM23 PK24 PL28n
+PS29 PT25n QA29 RO24 RS22n RU33 SA24 SC31 SD18n SE24n SI19n SK24n SM27 SO23n ST25n SV28 TL23n TN24n TR26 UA29 VA22n
+VG24 XK20n YE30`;
+
+type IbanFormat = { length: number; digitsOnly: boolean };
+
+const FORMAT_OF_COUNTRY = new Map<string, IbanFormat>(
+  IBAN_FORMATS.trim()
+    .split(/\s+/)
+    .map((format) => [
+      format.slice(0, 2).toLowerCase(),
+      { length: Number(format.slice(2, 4)), digitsOnly: format.endsWith('n') },
+    ]),
+);
+
+/**
+ * Whether a text holds an IBAN: known country, its length, check digits right (ISO 13616, mod 97), written as one word
+ * or in groups of four with single spaces or dashes. Other account numbers have no recognisable form: they are
+ * found by the name of their field or by a label before them.
+ */
+export function hasIban(text: FoldedText): boolean {
+  if (text.digits < 10) return false;
+  const { codes, length } = text;
+  for (let at = 0; at + 15 <= length; at++) {
+    if (!isLetter(codes[at]) || !isLetter(codes[at + 1])) continue;
+    if (!isDigit(codes[at + 2]) || !isDigit(codes[at + 3])) continue;
+    if (beginsWord(codes, at) && isIbanAt(codes, length, at)) return true;
+  }
+  return false;
+}
+
+function beginsWord(codes: Uint8Array, at: number): boolean {
+  const before = codes[at - 1];
+  return !(isLetter(before) || isDigit(before)) || wordBefore(codes, at, 5) === 'iban';
+}
+
+function isIbanAt(codes: Uint8Array, length: number, start: number): boolean {
+  const country = String.fromCharCode(codes[start] as number, codes[start + 1] as number);
+  const format = FORMAT_OF_COUNTRY.get(country);
+  if (format === undefined) return false;
+  const values: number[] = [];
+  let at = start;
+  for (; values.length < format.length; at++) {
+    const isGap = values.length > 0 && values.length % 4 === 0;
+    if (isGap && (codes[at] === 0x20 || codes[at] === 0x2d)) at++;
+    const code = at < length ? (codes[at] as number) : 0;
+    if (isDigit(code)) values.push(code - 0x30);
+    else if (isLetter(code) && (values.length < 2 || !format.digitsOnly)) values.push(code - 0x57);
+    else return false;
+  }
+  const endsWord = at >= length || !(isLetter(codes[at]) || isDigit(codes[at]));
+  return endsWord && remainder97(values) === 1;
+}
+
+/** The whole number modulo 97, country and check digits moved to its end. */
+function remainder97(values: readonly number[]): number {
+  let rest = 0;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[(i + 4) % values.length] as number;
+    rest = (rest * (value > 9 ? 100 : 10) + value) % 97;
+  }
+  return rest;
+}

@@ -1,0 +1,166 @@
+import { type FoldedText, hexValue, isDigit, isLetter } from './folded-text.ts';
+import { isCardNumber, isEan13 } from './issuer-ranges.ts';
+import { type KeyContext, NO_CONTEXT } from './key-names.ts';
+
+/** Digit groups in which cards are printed and typed, besides fours with a shorter or longer last group. */
+const GROUPINGS = [
+  [4, 6, 5], // American Express
+  [4, 6, 4], // Diners Club
+  [6, 13], // 19-digit cards
+  [6, 6, 4], // BIN, middle, last four
+];
+
+/** How far to both sides of a digit run a hash is looked for: far enough to tell, short enough to stay linear. */
+const LONGEST_LOOK = 40;
+
+/** Digit runs joined by single separators: `4111-1111 12.5` is one chain of four. Reused between calls. */
+const chain = {
+  count: 0,
+  digits: 0,
+  starts: [] as number[],
+  lengths: [] as number[],
+  separators: [] as number[],
+};
+
+/**
+ * Whether a text holds a payment card number: 13..19 digits of a known issuer range with Luhn's check digit, as
+ * one whole run of digits, or as card-like groups with one and the same space, dash or dot between them.
+ *
+ * Not taken for one: a window inside a longer run of digits or of groups of four, the fraction of a decimal, a run
+ * inside a hash (24 or more hexadecimal characters), and a phone number with its plus sign.
+ * Linear: every digit run is looked at a bounded number of times.
+ */
+export function hasCardNumber(text: FoldedText, context: KeyContext = NO_CONTEXT): boolean {
+  if (text.digits < 13) return false;
+  const { codes, length } = text;
+  let at = 0;
+  while (at < length) {
+    if (isDigit(codes[at])) {
+      at = readChain(codes, length, at);
+      if (chainHoldsCard(codes, length, context)) return true;
+    } else {
+      at++;
+    }
+  }
+  return false;
+}
+
+/** Whether an integer, written out, is a card number. */
+export function isCardInteger(value: number, context: KeyContext = NO_CONTEXT): boolean {
+  const size = Math.abs(value);
+  if (size < 1e12 || size > Number.MAX_SAFE_INTEGER || !Number.isInteger(size)) return false;
+  const digits = Array.from(String(size), Number);
+  return isCardNumber(digits) && !isExcused(digits, context);
+}
+
+function readChain(codes: Uint8Array, length: number, from: number): number {
+  let at = from;
+  let separator = 0;
+  chain.count = 0;
+  chain.digits = 0;
+  for (;;) {
+    const start = at;
+    while (at < length && isDigit(codes[at])) at++;
+    chain.starts[chain.count] = start;
+    chain.lengths[chain.count] = at - start;
+    chain.separators[chain.count] = separator;
+    chain.count++;
+    chain.digits += at - start;
+    separator = at + 1 < length ? (codes[at] as number) : 0;
+    const joins = separator === 0x20 || separator === 0x2d || separator === 0x2e;
+    if (!joins || !isDigit(codes[at + 1])) return at;
+    at++;
+  }
+}
+
+function chainHoldsCard(codes: Uint8Array, length: number, context: KeyContext): boolean {
+  if (chain.digits < 13) return false;
+  for (let group = 0; group < chain.count; group++) {
+    const size = chain.lengths[group] as number;
+    if (size >= 13) {
+      if (size <= 19 && isPlainCard(codes, length, group, context)) return true;
+    } else if (size === 4 || size === 6) {
+      if (size === 4 && isCardInFours(codes, group)) return true;
+      for (const sizes of GROUPINGS) if (isCardInGroups(codes, group, sizes)) return true;
+    }
+  }
+  return false;
+}
+
+function isPlainCard(
+  codes: Uint8Array,
+  length: number,
+  group: number,
+  context: KeyContext,
+): boolean {
+  const size = chain.lengths[group] as number;
+  if (chain.separators[group] === 0x2e) return false; // the fraction of a decimal
+  const digits = digitsOf(codes, group, 1);
+  if (!isCardNumber(digits) || isExcused(digits, context)) return false;
+  const start = chain.starts[group] as number;
+  const isPhone = size <= 15 && codes[start - 1] === 0x2b; // E.164 allows 15 digits after the plus
+  return !isPhone && !isInsideHash(codes, length, start);
+}
+
+/** Excused by the key: barcodes such as 4901234567894 are Visa-like, and so are German phone numbers. */
+function isExcused(digits: readonly number[], context: KeyContext): boolean {
+  return (context.isBarcode && isEan13(digits)) || (context.isPhone && digits.length <= 15);
+}
+
+/** 16 digits as 4-4-4-4; 13..15, 17..19 with a last group of 1..3 or 5. A run of five or more fours is a serial number. */
+function isCardInFours(codes: Uint8Array, group: number): boolean {
+  if (chain.lengths[group] !== 4) return false;
+  const separator = chain.separators[group + 1];
+  const continues = chain.separators[group] === separator && chain.lengths[group - 1] === 4;
+  if (group > 0 && continues) return false;
+  let end = group + 1;
+  while (end < chain.count && chain.lengths[end] === 4 && chain.separators[end] === separator)
+    end++;
+  const fours = end - group;
+  if (fours !== 3 && fours !== 4) return false;
+  if (fours === 4 && isCardNumber(digitsOf(codes, group, 4))) return true;
+  if (end >= chain.count || chain.separators[end] !== separator) return false;
+  const last = chain.lengths[end] as number;
+  return last <= 5 && isCardNumber(digitsOf(codes, group, fours + 1));
+}
+
+function isCardInGroups(codes: Uint8Array, group: number, sizes: readonly number[]): boolean {
+  if (group + sizes.length > chain.count) return false;
+  const separator = chain.separators[group + 1];
+  for (let i = 0; i < sizes.length; i++) {
+    if (chain.lengths[group + i] !== sizes[i]) return false;
+    if (i > 0 && chain.separators[group + i] !== separator) return false;
+  }
+  return isCardNumber(digitsOf(codes, group, sizes.length));
+}
+
+function digitsOf(codes: Uint8Array, group: number, groups: number): number[] {
+  const digits: number[] = [];
+  for (let g = group; g < group + groups; g++) {
+    const start = chain.starts[g] as number;
+    const end = start + (chain.lengths[g] as number);
+    for (let i = start; i < end; i++) digits.push((codes[i] as number) - 0x30);
+  }
+  return digits;
+}
+
+/**
+ * Whether the run belongs to 24 or more letters and digits, all hexadecimal, at least four of them letters.
+ * Looks at most {@link LONGEST_LOOK} codes to either side, so that a body made of such runs stays linear.
+ */
+function isInsideHash(codes: Uint8Array, length: number, at: number): boolean {
+  const from = Math.max(0, at - LONGEST_LOOK);
+  const to = Math.min(length, at + LONGEST_LOOK);
+  let start = at;
+  while (start > from && hexValue(codes[start - 1]) >= 0) start--;
+  let letters = 0;
+  let end = start;
+  for (; end < to && hexValue(codes[end]) >= 0; end++) if (isLetter(codes[end])) letters++;
+  const isHexOnly = hexOrEdge(codes, start - 1) && hexOrEdge(codes, end);
+  return end - start >= 24 && letters >= 4 && isHexOnly;
+}
+
+/** False for g..z: then the word is no hexadecimal number. */
+function hexOrEdge(codes: Uint8Array, at: number): boolean {
+  return hexValue(codes[at]) >= 0 || !isLetter(codes[at]);
+}
