@@ -64,53 +64,56 @@ const t = initTRPC
 export const router = t.router;
 export const createCallerFactory = t.createCallerFactory;
 
-/**
- * The base of the public procedures: a caller, then the raw input checked for what must not be stored, logged or worded
- * (limits of JSON, forbidden data) before any schema sees it.
- */
-export const publicProcedure = t.procedure.use(async ({ ctx, getRawInput, next }) => {
-  if (ctx.caller === undefined) throw new Refusal('UNAUTHORIZED');
-  const raw: unknown = await getRawInput();
-  const problem = findJsonProblem(raw);
-  if (problem !== undefined) {
-    throw new Refusal('CONTRACT_VALIDATION_FAILED', { details: wordProblems([problem]) });
-  }
-  const forbidden = findForbidden(raw);
-  if (forbidden.length > 0) {
-    throw new Refusal('CONTRACT_VALIDATION_FAILED', {
-      details: wordProblems(
-        forbidden.map(({ path, kind }) => ({ path, message: `must not be sent (${kind})` })),
-      ),
-    });
-  }
-  return next({ ctx: { ...ctx, caller: ctx.caller } });
-});
-
-/** Demands a permission of the credential. Its absence is the only 403 of the public interface. */
-export const withPermission = (permission: Permission) =>
+/** Demands a caller and, where one is named, a permission: its absence is the only 403 of the public interface. */
+const calledBySite = (permission: Permission | null) =>
   t.procedure.use(({ ctx, next }) => {
-    if (ctx.caller?.permissions.has(permission) !== true) throw new Refusal('FORBIDDEN');
-    return next();
+    if (ctx.caller === undefined) throw new Refusal('UNAUTHORIZED');
+    if (permission !== null && !ctx.caller.permissions.has(permission)) {
+      throw new Refusal('FORBIDDEN');
+    }
+    return next({ ctx: { caller: ctx.caller } });
   });
 
-/** Demands a well-formed Idempotency-Key that holds no forbidden data. */
-export const withIdempotencyKey = t.procedure.use(({ ctx, next }) => {
-  const key = ctx.idempotencyKey;
-  const problem =
-    key === undefined
-      ? 'is required'
-      : !IdempotencyKey.safeParse(key).success
-        ? 'must have 8 to 128 characters of A-Z a-z 0-9 . _ : -'
-        : forbiddenKindOf(key) !== undefined
-          ? 'must not hold forbidden data'
-          : undefined;
-  if (key === undefined || problem !== undefined) {
-    throw new Refusal('CONTRACT_VALIDATION_FAILED', {
-      details: [`Idempotency-Key: ${problem ?? 'is required'}`],
-    });
+/**
+ * Checks the raw input for what must not be stored, logged or worded (limits of JSON, forbidden data) before any schema
+ * sees it: schemas drop what they do not know, and their errors may name it.
+ */
+const checkRawInput = t.middleware(async ({ getRawInput, next }) => {
+  const raw: unknown = await getRawInput();
+  const problem = findJsonProblem(raw);
+  const problems =
+    problem !== undefined
+      ? [problem]
+      : findForbidden(raw).map(({ path, kind }) => ({
+          path,
+          message: `must not be sent (${kind})`,
+        }));
+  if (problems.length > 0) {
+    throw new Refusal('CONTRACT_VALIDATION_FAILED', { details: wordProblems(problems) });
   }
-  return next({ ctx: { ...ctx, idempotencyKey: key } });
+  return next();
 });
+
+/** The base of the public procedures that read. */
+export const publicProcedure = (permission: Permission | null) =>
+  calledBySite(permission).use(checkRawInput);
+
+/** The base of the public procedures that write: demands a well-formed Idempotency-Key without forbidden data. */
+export const idempotentProcedure = (permission: Permission) =>
+  calledBySite(permission)
+    .use(({ ctx, next }) => {
+      const key = ctx.idempotencyKey;
+      if (key === undefined) throw keyRefusal('is required');
+      if (!IdempotencyKey.safeParse(key).success) {
+        throw keyRefusal('must be 8 to 128 characters of A-Z a-z 0-9 . _ : -');
+      }
+      if (forbiddenKindOf(key) !== undefined) throw keyRefusal('must not hold forbidden data');
+      return next({ ctx: { idempotencyKey: key } });
+    })
+    .use(checkRawInput);
+
+const keyRefusal = (problem: string): Refusal =>
+  new Refusal('CONTRACT_VALIDATION_FAILED', { details: [`Idempotency-Key: ${problem}`] });
 
 const RANK: Record<Role, number> = { viewer: 0, operator: 1, administrator: 2 };
 
@@ -123,5 +126,5 @@ export const adminProcedure = (role: Role) =>
     if (RANK[ctx.operator.role] < RANK[role]) {
       throw new TRPCError({ code: 'FORBIDDEN', message: `This procedure needs the role ${role}.` });
     }
-    return next({ ctx: { ...ctx, operator: ctx.operator } });
+    return next({ ctx: { operator: ctx.operator } });
   });

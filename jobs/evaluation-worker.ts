@@ -1,0 +1,200 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fromKysely, type Job, type PgBoss } from 'pg-boss';
+import { EvaluateJob } from '../contract/jobs.ts';
+import type { Clock } from '../ledger/clock.ts';
+import type { Db } from '../ledger/database.ts';
+import { StateMoved } from '../ledger/entity-states.ts';
+import { openDeadLetter, recordFailedAttempt } from '../ledger/failed-attempts.ts';
+import { failureKind } from '../ledger/failures.ts';
+import type { BatchRow, LedgerRef } from '../ledger/load-batch.ts';
+import { attemptErrorOf } from './attempt-error.ts';
+import { evaluateBatch, type BatchOutcome } from './evaluate-batch.ts';
+import { EVALUATE } from './queues.ts';
+
+/** Jobs of one batch. A larger one shares its statements between more events, and holds its locks longer. */
+const BATCH = 200;
+
+/** Wait between looks at an empty queue, ms; events accepted by this very process wake the worker at once. */
+const POLL_MS = 150;
+
+/** Wait after the database failed, ms. */
+const OUTAGE_MS = 500;
+
+/** Attempts at a batch that another worker crossed, before its jobs are settled one by one. */
+const CROSSED_ATTEMPTS = 5;
+
+/** What happened to events, for metrics. */
+export interface EvaluationReport {
+  judged(rows: readonly BatchRow[], now: number): void;
+  failed(dead: boolean): void;
+  fault(error: unknown): void;
+}
+
+/** What the worker works with. */
+export interface EvaluationWorkerOptions {
+  readonly boss: PgBoss;
+  readonly transaction: <T>(work: (db: Db) => Promise<T>) => Promise<T>;
+  readonly clock: Clock;
+  /** Failed attempts after which an event is dead: the first one and this many more. */
+  readonly retryLimit: number;
+  readonly report: EvaluationReport;
+}
+
+interface Claim {
+  readonly job: Job<unknown> & { retryCount: number };
+  readonly ref: LedgerRef;
+}
+
+/** A claim was given to another worker meanwhile: nothing of this attempt may be kept. */
+class ClaimLost extends Error {
+  override name = 'ClaimLost';
+}
+
+/**
+ * Claims evaluation jobs and settles them: result, states and completed jobs in one transaction, so an evaluation
+ * happens once whatever crashes. Our own fetch loop instead of pg-boss `work`, whose shortest wait is half a second.
+ */
+export class EvaluationWorker {
+  readonly #options: EvaluationWorkerOptions;
+  readonly #stopping = new AbortController();
+  #wake: AbortController | undefined;
+  #woken = false;
+  #loop: Promise<void> | undefined;
+
+  constructor(options: EvaluationWorkerOptions) {
+    this.#options = options;
+  }
+
+  /** Begins to claim jobs. */
+  start(): void {
+    this.#loop ??= this.#run();
+  }
+
+  /** Looks at the queue now instead of at the next poll. */
+  wake(): void {
+    this.#woken = true;
+    this.#wake?.abort();
+  }
+
+  /** Settles the batch in hand and ends. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#wake?.abort();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      try {
+        this.#woken = false;
+        const claims = await this.#claim();
+        if (claims.length > 0) await this.#settle(claims);
+        // After a full batch there is probably more.
+        if (claims.length < BATCH) await this.#idle(POLL_MS);
+      } catch (error: unknown) {
+        if (failureKind(error) === 'unforeseen') this.#options.report.fault(error);
+        await this.#idle(OUTAGE_MS, true);
+      }
+    }
+  }
+
+  async #idle(milliseconds: number, deaf = false): Promise<void> {
+    if (this.#stopping.signal.aborted || (this.#woken && !deaf)) return;
+    this.#wake = new AbortController();
+    const signal = deaf ? this.#stopping.signal : this.#wake.signal;
+    await sleep(milliseconds, undefined, { signal }).catch(() => undefined);
+    this.#wake = undefined;
+  }
+
+  async #claim(): Promise<Claim[]> {
+    const { boss } = this.#options;
+    const jobs = await boss.fetch<unknown>(EVALUATE, { batchSize: BATCH });
+    const claims: Claim[] = [];
+    for (const job of jobs as (Job<unknown> & { retryCount: number })[]) {
+      const data = EvaluateJob.safeParse(job.data);
+      if (data.success) {
+        const { site_id, ingestion_id } = data.data;
+        claims.push({ job, ref: { siteId: BigInt(site_id), ingestionId: BigInt(ingestion_id) } });
+      } else {
+        // Not one of ours: nothing can ever evaluate it, and no ledger row waits for it.
+        await boss.complete(EVALUATE, [job], { refused: 'not an evaluation job' });
+      }
+    }
+    return claims;
+  }
+
+  async #settle(claims: readonly Claim[]): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const { outcome, now } = await this.#evaluate(claims);
+        this.#options.report.judged(outcome.judged, now);
+        for (const { ref, error } of outcome.failed) {
+          const claim = claims.find(({ ref: known }) => known.ingestionId === ref.ingestionId);
+          if (claim !== undefined) await this.#fail(claim, error);
+        }
+        return;
+      } catch (error: unknown) {
+        const kind = failureKind(error);
+        if (kind === 'unavailable') throw error;
+        const crossed = error instanceof StateMoved || kind === 'retryable';
+        if (crossed && attempt < CROSSED_ATTEMPTS) continue;
+        if (claims.length > 1) {
+          for (const claim of claims) await this.#settle([claim]);
+        } else if (!(error instanceof ClaimLost) && claims[0] !== undefined) {
+          await this.#fail(claims[0], error);
+        }
+        return;
+      }
+    }
+  }
+
+  #evaluate(claims: readonly Claim[]): Promise<{ outcome: BatchOutcome; now: number }> {
+    const { boss, clock, transaction } = this.#options;
+    return transaction(async (db) => {
+      const now = clock.now();
+      const outcome = await evaluateBatch(
+        db,
+        claims.map(({ ref }) => ref),
+        now,
+      );
+      const settled = new Set(outcome.settled.map((ref) => ref.ingestionId));
+      const done = claims.filter(({ ref }) => settled.has(ref.ingestionId));
+      if (done.length > 0) {
+        // The jobs, not their ids: only so is the completion bound to this very claim.
+        const { affected } = (await boss.complete(
+          EVALUATE,
+          done.map(({ job }) => job),
+          null,
+          { db: fromKysely(db) },
+        )) as { affected?: number };
+        if (affected !== done.length) throw new ClaimLost();
+      }
+      return { outcome, now };
+    });
+  }
+
+  /** One more failed attempt: tried again later, or, past the limit, a dead letter; each in one transaction. */
+  async #fail({ job, ref }: Claim, error: unknown): Promise<void> {
+    const { boss, clock, retryLimit, transaction } = this.#options;
+    const reason = attemptErrorOf(error);
+    const dead = await transaction(async (db) => {
+      const now = clock.now();
+      const attempts = await recordFailedAttempt(db, ref, reason, now);
+      const last = attempts > retryLimit;
+      const output = { error: reason.errorClass, place: reason.errorPlace, attempt: attempts };
+      if (last) {
+        await openDeadLetter(db, ref, { cause: reason.errorClass, attempts, deadAt: now });
+        await boss.complete(
+          EVALUATE,
+          [job],
+          { ...output, dead_letter: true },
+          { db: fromKysely(db) },
+        );
+      } else {
+        await boss.fail(EVALUATE, [job], output, { db: fromKysely(db) });
+      }
+      return last;
+    });
+    this.#options.report.failed(dead);
+  }
+}

@@ -1,0 +1,42 @@
+import type Koa from 'koa';
+import type { RestState } from '../openapi/adapter.ts';
+import type { Operator } from '../routers/procedure.ts';
+import { Refusal } from '../contract/errors.ts';
+import { createAdminMiddleware } from './admin-http.ts';
+import { createAddressOf } from './middleware/caller-address.ts';
+import { requireReady, type Readiness } from './readiness.ts';
+import type { Wiring } from './wire.ts';
+
+/** What the admin side is built from. */
+export interface AdminAppOptions {
+  readonly wiring: Wiring;
+  readonly readiness: Readiness;
+  readonly operatorOf: (token: string) => Promise<Operator | undefined>;
+  readonly trustedProxies: readonly string[];
+}
+
+/** The admin side as one middleware: typed procedures under /admin/trpc and, for any operator, /metrics. */
+export function createAdminApp(options: AdminAppOptions): Koa.Middleware<RestState> {
+  const { wiring, readiness, operatorOf } = options;
+  const addressOf = createAddressOf(options.trustedProxies);
+  const ready = requireReady(readiness, '/admin/');
+  const procedures = createAdminMiddleware({
+    services: wiring.api.services,
+    operatorOf,
+    addressOf: (ctx) => addressOf(ctx.req),
+  });
+  return async (ctx, next) => {
+    if (ctx.path === '/metrics') {
+      ctx.state.route = '/metrics';
+      if (ctx.method !== 'GET') throw new Refusal('METHOD_NOT_ALLOWED', { allow: ['GET'] });
+      const token = /^Bearer (.+)$/.exec(ctx.get('authorization'))?.[1];
+      if (token === undefined || (await operatorOf(token)) === undefined) {
+        throw new Refusal('UNAUTHORIZED', { details: ['Authorization: needs an operator token'] });
+      }
+      ctx.type = wiring.metrics.registry.contentType;
+      ctx.body = await wiring.metrics.registry.metrics();
+      return;
+    }
+    await ready(ctx, () => procedures(ctx, next));
+  };
+}

@@ -1,0 +1,89 @@
+import Koa from 'koa';
+import Router from '@koa/router';
+import type { Logger } from 'pino';
+import { Refusal } from '../contract/errors.ts';
+import { createRestRouter, type RestState } from '../openapi/adapter.ts';
+import { logAccess } from './middleware/access-log.ts';
+import { authenticate } from './middleware/api-key.ts';
+import { createAddressOf } from './middleware/caller-address.ts';
+import { answerErrors } from './middleware/errors.ts';
+import { BodyReader } from './middleware/json-body.ts';
+import { limitRate } from './middleware/rate-limit.ts';
+import { giveRequestId } from './middleware/request-id.ts';
+import { createDocsRouter } from './docs.ts';
+import { logFault } from './log.ts';
+import { requireReady, type Readiness } from './readiness.ts';
+import type { Wiring } from './wire.ts';
+
+/** What the HTTP face is built from. */
+export interface AppOptions {
+  readonly wiring: Wiring;
+  readonly readiness: Readiness;
+  readonly log: Logger;
+  readonly trustedProxies: readonly string[];
+  readonly bodyIdleMs: number;
+  /** False where only health and the admin side are served. */
+  readonly servesApi: boolean;
+  /** The admin side, where it shares this port. */
+  readonly admin?: Koa.Middleware<RestState>;
+}
+
+/** The public HTTP face; middlewares stand in the order in which a request meets them. */
+export function createApp(options: AppOptions): Koa<RestState> {
+  const { wiring, log, readiness } = options;
+  const { metrics, api } = wiring;
+  const addressOf = createAddressOf(options.trustedProxies);
+  const bodies = new BodyReader({ idleMs: options.bodyIdleMs });
+  const app = new Koa<RestState>();
+  app.silent = true;
+  app.use(giveRequestId);
+  app.use(logAccess(log, metrics));
+  app.use(
+    answerErrors((error) => {
+      metrics.faults.inc({ place: 'request' });
+      logFault(log, 'request', error);
+    }),
+  );
+  app.use(requireHost);
+  app.use(createHealthRouter(readiness).routes() as Koa.Middleware<RestState>);
+  if (options.admin !== undefined) app.use(options.admin);
+  if (!options.servesApi) return app;
+  const rest = createRestRouter(api.services, {
+    authenticate: authenticate({
+      credentials: api.credentials,
+      failures: api.failedKeys,
+      addressOf: (ctx) => addressOf(ctx.req),
+      metrics,
+    }),
+    limitRate: limitRate(api.rateLimiter, metrics),
+    readBody: (ctx) => bodies.read(ctx),
+  });
+  app.use(createDocsRouter().routes() as Koa.Middleware<RestState>);
+  app.use(requireReady(readiness, '/v1/'));
+  app.use(rest.routes() as Koa.Middleware<RestState>);
+  return app;
+}
+
+/** HTTP/1.1 demands a Host header; Node's own answer to its absence has neither body nor request id. */
+const requireHost: Koa.Middleware = (ctx, next) => {
+  if (ctx.req.httpVersion === '1.1' && ctx.req.headers.host === undefined) {
+    throw new Refusal('CONTRACT_VALIDATION_FAILED', { details: ['Host: is required'] });
+  }
+  return next();
+};
+
+function createHealthRouter(readiness: Readiness): Router {
+  const health = new Router({ sensitive: true, strict: true });
+  health.get('/healthz', (ctx) => {
+    ctx.state['route'] = '/healthz';
+    ctx.body = { status: 'ok' };
+  });
+  health.get('/readyz', async (ctx) => {
+    ctx.state['route'] = '/readyz';
+    const ready = await readiness.check();
+    ctx.status = ready ? 200 : 503;
+    if (!ready) ctx.set('Retry-After', '1');
+    ctx.body = { status: ready ? 'ready' : 'waiting for the database' };
+  });
+  return health;
+}

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+
+/** A setting is missing or wrong; the message names it and says what to do. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+const integer = (name: string, min: number, max: number, fallback: number) =>
+  z
+    .string()
+    .regex(/^\d+$/)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max)
+    .default(fallback)
+    .meta({ says: `${name} must be a whole number from ${min} to ${max}` });
+
+const choice = <const Values extends readonly [string, ...string[]]>(
+  name: string,
+  values: Values,
+  fallback: Values[number],
+) =>
+  z
+    .enum(values)
+    .default(fallback as never)
+    .meta({ says: `${name} must be one of ${values.join(', ')}` });
+
+const postgresUrl = (name: string) =>
+  z
+    .string()
+    .refine((value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value))
+    .optional()
+    .meta({ says: `${name} must be a URL such as postgres://user:password@host:5432/database` });
+
+const SETTINGS = {
+  PORT: integer('PORT', 0, 65_535, 8080),
+  HOST: z
+    .string()
+    .min(1)
+    .default('127.0.0.1')
+    .meta({ says: 'HOST must be an address to listen on' }),
+  ADMIN_PORT: z
+    .string()
+    .regex(/^\d+$/)
+    .transform(Number)
+    .refine((value) => value >= 1 && value <= 65_535)
+    .optional()
+    .meta({ says: 'ADMIN_PORT must be a whole number from 1 to 65535' }),
+  DATABASE_URL: postgresUrl('DATABASE_URL'),
+  MIGRATION_DATABASE_URL: postgresUrl('MIGRATION_DATABASE_URL'),
+  DATABASE_BACKEND: choice('DATABASE_BACKEND', ['postgres', 'citus'], 'postgres'),
+  DATA_DIR: z.string().min(1).default('./.data').meta({ says: 'DATA_DIR must be a folder' }),
+  ROLE: choice('ROLE', ['all', 'api', 'worker'], 'all'),
+  PROCESSES: integer('PROCESSES', 1, 64, 1),
+  ENVIRONMENT: choice('ENVIRONMENT', ['both', 'production', 'sandbox'], 'both'),
+  ADMIN_TOKEN: z
+    .string()
+    .min(32)
+    .optional()
+    .meta({ says: 'ADMIN_TOKEN must have at least 32 characters' }),
+  EVALUATION_RETRY_LIMIT: integer('EVALUATION_RETRY_LIMIT', 0, 50, 5),
+  EVALUATION_RETRY_DELAY_SECONDS: integer('EVALUATION_RETRY_DELAY_SECONDS', 1, 3600, 2),
+  PAYLOAD_RETENTION_DAYS: integer('PAYLOAD_RETENTION_DAYS', 1, 36_500, 400),
+  TRUSTED_PROXIES: z
+    .string()
+    .transform((value) => value.split(',').map((part) => part.trim()))
+    .refine((parts) => parts.every((part) => /^[0-9a-fA-F.:]+(\/\d{1,3})?$/.test(part)))
+    .default([])
+    .meta({ says: 'TRUSTED_PROXIES must be networks such as 10.0.0.0/8,192.0.2.7' }),
+  LOG_LEVEL: choice(
+    'LOG_LEVEL',
+    ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+    'info',
+  ),
+} as const;
+
+const schema = z.object(SETTINGS);
+
+/** The settings as the environment gives them; see the table in README. */
+export type Settings = Readonly<z.infer<typeof schema>>;
+
+/**
+ * Reads and checks the environment: the only reader of process.env. An empty value counts as unset.
+ *
+ * @throws ConfigError naming every wrong setting; never its value, which may be a secret
+ */
+export function readSettings(environment: NodeJS.ProcessEnv = process.env): Settings {
+  const given = Object.fromEntries(
+    Object.keys(SETTINGS).flatMap((name) => {
+      const value = environment[name];
+      return value === undefined || value === '' ? [] : [[name, value]];
+    }),
+  );
+  const result = schema.safeParse(given);
+  if (!result.success) {
+    const names = new Set(result.error.issues.map((issue) => String(issue.path[0])));
+    const says = [...names].map((name) => {
+      const setting = SETTINGS[name as keyof typeof SETTINGS];
+      return String(setting.meta()?.['says'] ?? `${name} is wrong`);
+    });
+    throw new ConfigError(`${says.join('; ')}.`);
+  }
+  const settings = result.data;
+  if (settings.DATABASE_URL === undefined && settings.MIGRATION_DATABASE_URL !== undefined) {
+    throw new ConfigError('MIGRATION_DATABASE_URL needs DATABASE_URL as well.');
+  }
+  if (settings.DATABASE_URL === undefined && settings.DATABASE_BACKEND === 'citus') {
+    throw new ConfigError(
+      'DATABASE_BACKEND=citus needs DATABASE_URL: the embedded database is PostgreSQL.',
+    );
+  }
+  if (settings.DATABASE_URL !== undefined && settings.ADMIN_TOKEN === undefined) {
+    throw new ConfigError(
+      'ADMIN_TOKEN (at least 32 characters) must be set together with DATABASE_URL, so that all processes share it.',
+    );
+  }
+  return Object.freeze(settings);
+}

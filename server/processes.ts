@@ -1,0 +1,109 @@
+import cluster, { type Worker } from 'node:cluster';
+import { systemClock } from '../ledger/clock.ts';
+import { chooseAdminToken } from './admin-token.ts';
+import { greet } from './banner.ts';
+import type { Settings } from './config.ts';
+import { openDatabase, type Database } from './database.ts';
+import { createLog } from './log.ts';
+import { runProcess, tell } from './process.ts';
+import { startParts, wireService } from './service.ts';
+import { onStopSignal } from './stop-signal.ts';
+
+/** A child that dies this soon after its start probably cannot run at all: wait before the next try, ms. */
+const RESTART_DELAY_MS = 1_000;
+
+/**
+ * Runs several API processes that share the port. This first process owns the database and, with ROLE=all, the
+ * workers; a child that dies is replaced.
+ */
+export async function runPrimary(settings: Settings, demo: boolean): Promise<void> {
+  if (cluster.isWorker) {
+    await runProcess({ ...settings, PROCESSES: 1 }, false);
+    return;
+  }
+  if (demo)
+    throw new TypeError('--demo runs with PROCESSES=1; run npm run demo in a second terminal');
+  const started = performance.now();
+  const log = createLog(settings.LOG_LEVEL);
+  const signals = onStopSignal(tell);
+  const database = await openDatabase(settings, tell);
+  const { token, file } = chooseAdminToken(settings);
+  const service = {
+    settings: { ...settings, ROLE: settings.ROLE === 'all' ? ('worker' as const) : settings.ROLE },
+    database,
+    adminToken: token,
+    clock: systemClock,
+    log,
+    tell,
+  };
+  const wiring = wireService(service);
+  const children = new Children(settings, database, token);
+  try {
+    await Promise.race([startParts(service, wiring, signals), signals.stopped]);
+    if (!signals.aborted) {
+      await Promise.race([children.start(), signals.stopped]);
+      greet(tell, {
+        settings,
+        port: settings.PORT,
+        embedded: database.embedded,
+        tokenFile: file,
+        seconds: (performance.now() - started) / 1000,
+      });
+    }
+    await signals.stopped;
+  } finally {
+    await children.stop();
+    await wiring.close();
+    await database.stop();
+    signals.done();
+    log.flush();
+  }
+}
+
+/** The API processes: as many as wanted, replaced when they die. */
+class Children {
+  readonly #settings: Settings;
+  readonly #environment: NodeJS.ProcessEnv;
+  #stopping = false;
+
+  constructor(settings: Settings, database: Database, token: string) {
+    this.#settings = settings;
+    this.#environment = {
+      ...process.env,
+      ROLE: 'api',
+      DATABASE_URL: database.appUrl,
+      MIGRATION_DATABASE_URL: database.ownerUrl,
+      ADMIN_TOKEN: token,
+    };
+  }
+
+  /** Resolves when every child listens. */
+  async start(): Promise<void> {
+    const listening = Array.from({ length: this.#settings.PROCESSES }, () => this.#fork());
+    await Promise.all(listening);
+  }
+
+  #fork(): Promise<void> {
+    const child: Worker = cluster.fork(this.#environment);
+    child.once('exit', () => {
+      if (this.#stopping) return;
+      tell('An API process died; another one takes its place.');
+      setTimeout(() => {
+        if (!this.#stopping) void this.#fork();
+      }, RESTART_DELAY_MS).unref();
+    });
+    return new Promise((resolve) => child.once('listening', () => resolve()));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    const alive = Object.values(cluster.workers ?? {}).filter((child) => child !== undefined);
+    await Promise.all(
+      alive.map((child) => {
+        const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+        child.process.kill('SIGTERM');
+        return gone;
+      }),
+    );
+  }
+}

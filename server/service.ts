@@ -1,0 +1,170 @@
+import type { Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Clock } from '../ledger/clock.ts';
+import { failureKind } from '../ledger/failures.ts';
+import { readOperatorToken } from './admin-token.ts';
+import { createApp } from './app.ts';
+import { createAdminApp } from './admin-app.ts';
+import type { Settings } from './config.ts';
+import { createHttpServer, drain, HTTP_TIMES, listen, type HttpTimes } from './http-server.ts';
+import { logFault } from './log.ts';
+import { migrateDatabase, MigrationRefused } from './migrate.ts';
+import { wire, type Wiring } from './wire.ts';
+
+/** Where the database is: as its owner and as the application's role. */
+export interface DatabaseUrls {
+  readonly ownerUrl: string;
+  readonly appUrl: string;
+}
+
+/** What a service is started with. */
+export interface ServiceOptions {
+  readonly settings: Settings;
+  readonly database: DatabaseUrls;
+  readonly adminToken: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly times?: Partial<HttpTimes>;
+  /** A line for a person, when something they wait for takes long. */
+  readonly tell?: (line: string) => void;
+  /** The database can never be used as it is. */
+  readonly onRefused?: (error: MigrationRefused) => void;
+}
+
+/** A running process: its HTTP server is up at once, `ready` when the database is migrated and the parts are started. */
+export interface Service {
+  readonly port: number | undefined;
+  readonly wiring: Wiring;
+  readonly ready: Promise<void>;
+  /** Stops accepting, finishes what is in flight, stops workers and pools. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/** Requests in flight get this long at a stop, ms. */
+const DRAIN_MS = 10_000;
+
+/** Wait between two looks for a database that is away, ms. */
+const RETRY_MS = 500;
+
+/** The parts of a process, as its settings want them; nothing is started. */
+export function wireService(options: ServiceOptions): Wiring {
+  const { settings } = options;
+  return wire({
+    ...options.database,
+    backend: settings.DATABASE_BACKEND,
+    environment: settings.ENVIRONMENT,
+    retryLimit: settings.EVALUATION_RETRY_LIMIT,
+    retryDelaySeconds: settings.EVALUATION_RETRY_DELAY_SECONDS,
+    retentionDays: settings.PAYLOAD_RETENTION_DAYS,
+    clock: options.clock,
+    log: options.log,
+  });
+}
+
+/** Starts the roles of one process. @throws the socket's error when a port cannot be used */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { settings, log } = options;
+  const times = { ...HTTP_TIMES, ...options.times };
+  const wiring = wireService(options);
+  let started = false;
+  const readiness = {
+    get started() {
+      return started;
+    },
+    check: async () => started && (await wiring.ping()),
+  };
+  const adminApp = createAdminApp({
+    wiring,
+    readiness,
+    operatorOf: readOperatorToken(options.adminToken),
+    trustedProxies: settings.TRUSTED_PROXIES,
+  });
+  const app = createApp({
+    wiring,
+    readiness,
+    log,
+    trustedProxies: settings.TRUSTED_PROXIES,
+    bodyIdleMs: times.bodyIdleMs,
+    servesApi: settings.ROLE !== 'worker',
+    ...(settings.ADMIN_PORT === undefined ? { admin: adminApp } : {}),
+  });
+  const servers: Server[] = [];
+  const server = createHttpServer(times, app.callback());
+  servers.push(server);
+  const port = await listen(server, settings.PORT, settings.HOST);
+  if (settings.ADMIN_PORT !== undefined) {
+    const admin = createHttpServer(
+      times,
+      createApp({
+        wiring,
+        readiness,
+        log,
+        trustedProxies: settings.TRUSTED_PROXIES,
+        bodyIdleMs: times.bodyIdleMs,
+        servesApi: false,
+        admin: adminApp,
+      }).callback(),
+    );
+    servers.push(admin);
+    try {
+      await listen(admin, settings.ADMIN_PORT, '127.0.0.1');
+    } catch (error: unknown) {
+      await Promise.all(servers.map((each) => drain(each, 0)));
+      await wiring.close();
+      throw error;
+    }
+  }
+
+  const stopping = new AbortController();
+  const ready = (async () => {
+    await startParts(options, wiring, stopping.signal);
+    started = !stopping.signal.aborted;
+  })();
+  ready.catch(() => undefined);
+  let closing: Promise<void> | undefined;
+  return {
+    port,
+    wiring,
+    ready,
+    close() {
+      closing ??= (async () => {
+        stopping.abort();
+        await Promise.all(servers.map((each) => drain(each, DRAIN_MS)));
+        await ready.catch(() => undefined);
+        await wiring.close();
+      })();
+      return closing;
+    },
+  };
+}
+
+/** Migrates and starts the parts as soon as the database allows; waits as long as it is away. */
+export async function startParts(
+  options: ServiceOptions,
+  wiring: Wiring,
+  stop: { readonly aborted: boolean },
+): Promise<void> {
+  const { settings, log } = options;
+  const parts = { api: settings.ROLE !== 'worker', worker: settings.ROLE !== 'api' };
+  for (let told = false; !stop.aborted;) {
+    try {
+      await migrateDatabase({ ...options.database, backend: settings.DATABASE_BACKEND });
+      await wiring.start(parts);
+      return;
+    } catch (error: unknown) {
+      if (error instanceof MigrationRefused) {
+        options.onRefused?.(error);
+        throw error;
+      }
+      if (failureKind(error) !== 'unavailable') logFault(log, 'start', error);
+      if (!told) {
+        told = true;
+        options.tell?.(
+          'The database does not answer yet; every operation answers 503 until it does.',
+        );
+      }
+      await sleep(RETRY_MS);
+    }
+  }
+}

@@ -1,0 +1,212 @@
+import type { MikroORM } from '@mikro-orm/postgresql';
+import type { PgBoss } from 'pg-boss';
+import type { Logger } from 'pino';
+import { createOrm } from '../entities/orm.ts';
+import { DeadLetterWorker } from '../jobs/dead-letter-worker.ts';
+import { enqueueEvaluations, requeueEvaluations } from '../jobs/enqueue.ts';
+import { EvaluationWorker } from '../jobs/evaluation-worker.ts';
+import { createBoss, EVALUATE, evaluateQueueOptions } from '../jobs/queues.ts';
+import { Upkeep } from '../jobs/upkeep.ts';
+import type { Clock } from '../ledger/clock.ts';
+import type { Db } from '../ledger/database.ts';
+import { createIdSource } from '../ledger/ids.ts';
+import { IngestQueue, type IngestLimits } from '../ledger/ingest-queue.ts';
+import type { Services } from '../routers/services.ts';
+import { AddressLimiter } from './address-limiter.ts';
+import { CredentialCache } from './credential-cache.ts';
+import { logFault } from './log.ts';
+import { createMetrics, registerGauges, type Metrics } from './metrics.ts';
+import { RateLimiter } from './rate-limiter.ts';
+
+/** What the parts are built from. */
+export interface WireOptions {
+  readonly appUrl: string;
+  readonly ownerUrl: string;
+  readonly backend: 'postgres' | 'citus';
+  readonly environment: 'both' | 'production' | 'sandbox';
+  readonly retryLimit: number;
+  readonly retryDelaySeconds: number;
+  readonly retentionDays: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ingestLimits?: Partial<IngestLimits>;
+}
+
+/** The API's parts: everything a request needs. */
+export interface ApiParts {
+  readonly services: Services;
+  readonly credentials: CredentialCache;
+  readonly rateLimiter: RateLimiter;
+  readonly failedKeys: AddressLimiter;
+  readonly failedLogins: AddressLimiter;
+}
+
+/** One process's parts, wired; `start` needs the migrated database, `close` may be called at any time and twice. */
+export interface Wiring {
+  readonly metrics: Metrics;
+  readonly api: ApiParts;
+  /** True when the database answers a trivial query. */
+  ping(): Promise<boolean>;
+  start(parts: { readonly api: boolean; readonly worker: boolean }): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Connections of the application's role in one process; docs/operations.md adds up the budget. */
+const POOL_SIZE = 12;
+
+/** The one place where parts meet. Nothing connects before it is used. */
+export function wire(options: WireOptions): Wiring {
+  const { clock, log } = options;
+  const metrics = createMetrics();
+  const fault = (place: string) => (error: unknown) => {
+    metrics.faults.inc({ place });
+    logFault(log, place, error);
+  };
+  const orm = createOrm({
+    url: options.appUrl,
+    poolSize: POOL_SIZE,
+    applicationName: 'transaction-risk',
+    statementTimeoutMs: 10_000,
+  });
+  const owner = createOrm({
+    url: options.ownerUrl,
+    poolSize: 1,
+    applicationName: 'transaction-risk upkeep',
+    statementTimeoutMs: 60_000,
+  });
+  const bossOptions = { backend: options.backend, migrate: false, onError: fault('queue') };
+  const boss = createBoss({
+    ...bossOptions,
+    url: options.appUrl,
+    applicationName: 'transaction-risk queue',
+    supervise: false,
+  });
+  const supervisor = createBoss({
+    ...bossOptions,
+    url: options.ownerUrl,
+    applicationName: 'transaction-risk supervisor',
+    supervise: true,
+  });
+
+  const pool = (): Db => orm.em.fork().getKysely();
+  const transaction = transactionsOf(orm);
+  const requeue = (
+    db: Db,
+    refs: readonly { readonly siteId: bigint; readonly ingestionId: bigint }[],
+  ): Promise<number> => requeueEvaluations(boss, db, refs);
+
+  const worker = new EvaluationWorker({
+    boss,
+    transaction,
+    clock,
+    retryLimit: options.retryLimit,
+    report: {
+      judged(rows, now) {
+        metrics.evaluations.inc({ outcome: 'succeeded' }, rows.length);
+        for (const row of rows) {
+          metrics.acceptToResultSeconds.observe(Math.max(0, now - row.receivedAt) / 1000);
+        }
+      },
+      failed: (dead) => metrics.evaluations.inc({ outcome: dead ? 'dead' : 'failed' }),
+      fault: fault('evaluation'),
+    },
+  });
+  const deadLetters = new DeadLetterWorker({
+    boss,
+    transaction,
+    clock,
+    onDead: () => metrics.evaluations.inc({ outcome: 'dead' }),
+    onFault: fault('dead letters'),
+  });
+  const upkeep = new Upkeep({
+    transaction: transactionsOf(owner),
+    requeue,
+    clock,
+    retentionDays: options.retentionDays,
+    onRequeued: (count) => metrics.sweeperFindings.inc(count),
+    onFault: fault('upkeep'),
+  });
+  const ingest = new IngestQueue({
+    transaction,
+    ids: createIdSource(),
+    pool,
+    enqueue: (db, rows) => enqueueEvaluations(boss, db, rows),
+    now: () => clock.now(),
+    onGroup({ rows, milliseconds }) {
+      metrics.groupRows.observe(rows);
+      metrics.groupSeconds.observe(milliseconds / 1000);
+    },
+    onFault: fault('ingest'),
+    onAccepted: () => worker.wake(),
+    ...(options.ingestLimits === undefined ? {} : { limits: options.ingestLimits }),
+  });
+  registerGauges(metrics, {
+    queuedRows: () => ingest.load.rows,
+    queuedBytes: () => ingest.load.bytes,
+  });
+  const credentials = new CredentialCache({ pool, clock, environment: options.environment });
+  const rateLimiter = new RateLimiter(pool);
+  const forget = setInterval(() => rateLimiter.forgetExpired(), 60_000).unref();
+
+  const closers: (() => Promise<unknown>)[] = [() => orm.close(true), () => owner.close(true)];
+  let closing: Promise<void> | undefined;
+  return {
+    metrics,
+    api: {
+      services: { orm, clock, ingest, requeueEvaluations: requeue },
+      credentials,
+      rateLimiter,
+      failedKeys: new AddressLimiter(),
+      failedLogins: new AddressLimiter(),
+    },
+    ping: () => answers(orm),
+    async start(parts) {
+      await boss.start();
+      closers.push(() => boss.stop({ graceful: false, close: true }));
+      // Warmed here: the first group would otherwise read the queue's settings through another pool.
+      await boss.getQueue(EVALUATE);
+      if (parts.api) {
+        credentials.start();
+        closers.push(() => credentials.stop());
+        closers.push(() => ingest.close());
+      }
+      if (parts.worker) {
+        await startWorkers(supervisor, options);
+        closers.push(() => supervisor.stop({ graceful: false, close: true }));
+        for (const part of [upkeep, deadLetters, worker]) {
+          part.start();
+          closers.push(() => part.stop());
+        }
+      }
+    },
+    close() {
+      closing ??= (async () => {
+        clearInterval(forget);
+        for (const closer of closers.toReversed()) await closer().catch(fault('close'));
+      })();
+      return closing;
+    },
+  };
+}
+
+async function startWorkers(supervisor: PgBoss, options: WireOptions): Promise<void> {
+  await supervisor.start();
+  await supervisor.updateQueue(
+    EVALUATE,
+    evaluateQueueOptions({ limit: options.retryLimit, delaySeconds: options.retryDelaySeconds }),
+  );
+}
+
+/** Runs work in one transaction of a fresh entity manager, thrown away afterwards. */
+function transactionsOf(orm: MikroORM): <T>(work: (db: Db) => Promise<T>) => Promise<T> {
+  return (work) => orm.em.fork().transactional((em) => work(em.getKysely()));
+}
+
+async function answers(orm: MikroORM): Promise<boolean> {
+  try {
+    await orm.em.fork().getConnection().execute('select 1');
+    return true;
+  } catch {
+    return false;
+  }
+}
