@@ -1,0 +1,55 @@
+import { TRPCError } from '@trpc/server';
+import { ZodError } from 'zod';
+import { findForbidden } from '../../contract/forbidden-data.ts';
+import { findJsonProblem } from '../../contract/json-limits.ts';
+import { problemsOfZodError, wordProblems } from '../../contract/problem.ts';
+import { failureKind } from '../../ledger/failures.ts';
+import { adminProcedure, type Role } from '../procedure.ts';
+
+/**
+ * The base of every procedure here: the role, then the raw input checked for what must not be stored or worded, and every
+ * failure in words: a wrong input names its fields (never a value), a lost database is no fault of ours.
+ */
+const forRole = (role: Role) =>
+  adminProcedure(role).use(async ({ getRawInput, next }) => {
+    const raw: unknown = await getRawInput();
+    const problem = findJsonProblem(raw);
+    const problems =
+      problem === undefined
+        ? findForbidden(raw).map(({ path, kind }) => ({
+            path,
+            message: `must not be sent (${kind})`,
+          }))
+        : [problem];
+    if (problems.length > 0) throw badInput(wordProblems(problems));
+    const result = await next();
+    if (result.ok) return result;
+    const { error } = result;
+    if (error.code === 'BAD_REQUEST' && error.cause instanceof ZodError) {
+      throw badInput(wordProblems(problemsOfZodError(error.cause, raw)));
+    }
+    if (error.code === 'INTERNAL_SERVER_ERROR') {
+      const kind = failureKind(error.cause);
+      if (kind === 'unavailable' || kind === 'retryable') throw unavailable(error.cause);
+    }
+    return result;
+  });
+
+const badInput = (problems: readonly string[]): TRPCError =>
+  new TRPCError({ code: 'BAD_REQUEST', message: `The input is wrong: ${problems.join('; ')}.` });
+
+const unavailable = (cause: unknown): TRPCError =>
+  new TRPCError({
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'The database cannot answer at the moment; try again in a few seconds.',
+    cause,
+  });
+
+/** For who may look: changes nothing. */
+export const viewerProcedure = forRole('viewer');
+
+/** For who acts on traffic: redrives and the like. */
+export const operatorProcedure = forRole('operator');
+
+/** For who decides about Sites, contracts, credentials and operators. */
+export const administratorProcedure = forRole('administrator');

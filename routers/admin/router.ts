@@ -1,0 +1,20 @@
+import { router } from '../procedure.ts';
+import { audit } from './audit.ts';
+import { contracts } from './contracts.ts';
+import { credentials } from './credentials.ts';
+import { deadLetters } from './dead-letters.ts';
+import { gates } from './gates.ts';
+import { sites } from './sites.ts';
+
+/** What internal tools call, at /admin/trpc. None of it carries REST metadata, so none of it reaches /v1. */
+export const adminRouter = router({
+  sites,
+  gates,
+  contracts,
+  credentials,
+  dead_letters: deadLetters,
+  audit,
+});
+
+/** For typed clients: `import type` it. */
+export type AdminRouter = typeof adminRouter;
