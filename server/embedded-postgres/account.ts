@@ -76,12 +76,15 @@ export function give(path: string, account: Account): void {
   if (account !== undefined) lchownSync(path, account.uid, account.gid);
 }
 
-/** Gives a data directory and all it holds to the account, private to it, as PostgreSQL demands. Safe to repeat. */
+/** Gives a cluster's data directory and all it holds to the account, private to it, as PostgreSQL demands. */
 export function giveTree(directory: string, account: Account): void {
-  if (account !== undefined) {
+  const uid = account?.uid;
+  const isGiven = (path: string) => uid === undefined || lstatSync(path).uid === uid;
+  // A look at two entries, since a whole tree of many partitions would cost every start.
+  if (!isGiven(directory) || !isGiven(join(directory, 'PG_VERSION'))) {
     for (const entry of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
       const path = join(directory, entry);
-      if (lstatSync(path).uid !== account.uid) give(path, account);
+      if (!isGiven(path)) give(path, account);
     }
     give(directory, account);
   }

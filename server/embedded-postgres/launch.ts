@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, closeSync, fstatSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Account } from './account.ts';
@@ -65,7 +66,12 @@ export async function ensureRunning(
     const port = wanted.fixed && preferred !== undefined ? preferred : await choosePort(preferred);
     writeSettings(place.data, settingsFor(launcher, port), launcher.account);
     const attempt = launch(launcher);
-    const ready = await waitUntilReady(launcher, attempt.pid, attempt.hasExited);
+    const ready = await waitUntilReady(launcher, attempt.pid, attempt.hasExited).catch(
+      async (error: unknown) => {
+        await attempt.giveUp();
+        throw error;
+      },
+    );
     if (ready !== undefined) return { ...ready, started: true };
     const output = attempt.output();
     if (/Address already in use|could not bind/.test(output) && !wanted.fixed) {
@@ -89,6 +95,7 @@ function launch(launcher: Launcher) {
   give(place.log, account);
   const begin = fstatSync(file).size;
   let exited = false;
+  // It outlives us, so it must not keep us alive, except while we wait for its end.
   // Not pg_ctl start: a child of ours tells at once when it ends (pg_ctl polls each 100 ms) and never stays a zombie
   // where this service is process 1 of a container.
   const child = spawn(binaries.postgres, ['-D', place.data], {
@@ -104,6 +111,13 @@ function launch(launcher: Launcher) {
   return {
     pid: child.pid ?? 0,
     hasExited: () => exited,
+    /** Ends a server that is still starting, when it is no longer wanted. */
+    async giveUp() {
+      if (exited) return;
+      child.ref();
+      child.kill('SIGINT');
+      await once(child, 'exit');
+    },
     output: () => readFrom(place.log, begin),
   };
 }

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { codeOf, EmbeddedPostgresError } from './errors.ts';
 import type { Home } from './layout.ts';
@@ -18,6 +18,8 @@ export interface DirectoryLock {
  * @throws EmbeddedPostgresError while another process, or another start in this one, holds it
  */
 export function lockDirectory(home: Home): DirectoryLock {
+  // SQLite would not say why it cannot write.
+  accessSync(home.directory, constants.W_OK);
   makePrivateFile(home.lock);
   const database = new DatabaseSync(home.lock, { timeout: 0 });
   try {

@@ -171,5 +171,10 @@ describe('the embedded database, started by root', function () {
     const sealed = mount(this, 'sealed', 'ro,mode=755');
     expect(await refusalOf(sealed)).to.include('read-only file system');
     expect(await refusalOf(join(sealed, 'data'))).to.include('read-only file system');
+
+    execFileSync('mount', ['-o', 'remount,rw', sealed]);
+    await (await start(sealed)).stop();
+    execFileSync('mount', ['-o', 'remount,ro', sealed]);
+    expect(await refusalOf(sealed)).to.include('read-only file system');
   });
 });

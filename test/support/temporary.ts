@@ -1,4 +1,13 @@
-import { chmodSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findPostmaster, stopPostmaster } from '../../server/embedded-postgres/process.ts';
@@ -22,12 +31,25 @@ export async function removeAbandoned(): Promise<void> {
     const pid = Number(new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]);
     if (Number.isNaN(pid) || isAlive(pid)) continue;
     const directory = join(parent, name);
-    for (const data of dataDirectoriesIn(directory)) {
-      const server = findPostmaster(data);
-      if (server !== undefined) await stopPostmaster(server.pid, data, 10_000);
+    try {
+      for (const data of dataDirectoriesIn(directory)) {
+        const server = findPostmaster(data);
+        if (server !== undefined) await stopPostmaster(server.pid, data, 10_000);
+      }
+      for (const mounted of mountsIn(directory)) spawnSync('umount', [mounted]);
+      rmSync(directory, { recursive: true, force: true });
+    } catch {
+      // Another user's, or being removed by another run: no reason to fail this one.
     }
-    rmSync(directory, { recursive: true, force: true });
   }
+}
+
+function mountsIn(directory: string): string[] {
+  if (!existsSync('/proc/mounts')) return [];
+  const points = readFileSync('/proc/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '');
+  return points.filter((point) => point.startsWith(`${directory}/`));
 }
 
 function dataDirectoriesIn(directory: string): string[] {
