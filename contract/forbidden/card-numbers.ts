@@ -2,10 +2,12 @@ import { type FoldedText, hexValue, isDigit, isLetter } from './folded-text.ts';
 import { isCardNumber, isEan13 } from './issuer-ranges.ts';
 import { type KeyContext, NO_CONTEXT } from './key-names.ts';
 
-/** Digit groups in which cards are printed and typed, besides fours with a shorter or longer last group. */
+/** Digit groups in which cards are printed and typed, besides fours with a shorter last group. */
 const GROUPINGS = [
   [4, 6, 5], // American Express
   [4, 6, 4], // Diners Club
+  [4, 4, 5], // 13-digit Visa
+  [4, 3, 3, 3],
   [6, 13], // 19-digit cards
   [6, 6, 4], // BIN, middle, last four
 ];
@@ -107,7 +109,7 @@ function isExcused(digits: readonly number[], context: KeyContext): boolean {
   return (context.isBarcode && isEan13(digits)) || (context.isPhone && digits.length <= 15);
 }
 
-/** 16 digits as 4-4-4-4; 13..15, 17..19 with a last group of 1..3 or 5. A run of five or more fours is a serial number. */
+/** 16 digits as 4-4-4-4; 13..15 and 17..19 with a last group of 1..3. A run of five or more fours is a serial number. */
 function isCardInFours(codes: Uint8Array, group: number): boolean {
   if (chain.lengths[group] !== 4) return false;
   const separator = chain.separators[group + 1];
@@ -121,7 +123,7 @@ function isCardInFours(codes: Uint8Array, group: number): boolean {
   if (fours === 4 && isCardNumber(digitsOf(codes, group, 4))) return true;
   if (end >= chain.count || chain.separators[end] !== separator) return false;
   const last = chain.lengths[end] as number;
-  return last <= 5 && isCardNumber(digitsOf(codes, group, fours + 1));
+  return last <= 3 && isCardNumber(digitsOf(codes, group, fours + 1));
 }
 
 function isCardInGroups(codes: Uint8Array, group: number, sizes: readonly number[]): boolean {
