@@ -1,6 +1,6 @@
 import type { TransactionEvent } from '../contract/transaction.ts';
 import { entitiesOf, type EntityKind, type EntityRef } from './entities.ts';
-import { factsOf, type EventFacts } from './facts.ts';
+import { EventFacts } from './facts.ts';
 
 /** An accepted event as the ledger has it: what {@link readEvent} starts from. */
 export interface AcceptedEvent {
@@ -30,6 +30,8 @@ export interface RiskEvent {
   readonly keys: Readonly<Partial<Record<EntityKind, string>>>;
   readonly facts: EventFacts;
   readonly originalKnown: boolean | null;
+  /** Orders the profiles of a customer; absent where the event gives none. */
+  readonly profileVersion: number | undefined;
 }
 
 /** Reads an accepted event once, so that features, rules and absorption need not look at the payload again. */
@@ -43,7 +45,8 @@ export function readEvent(accepted: AcceptedEvent): RiskEvent {
     at,
     entities,
     keys,
-    facts: factsOf(accepted.event, at),
+    facts: new EventFacts(accepted.event, at),
     originalKnown: accepted.originalKnown,
+    profileVersion: accepted.event.profile_version,
   };
 }

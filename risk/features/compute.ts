@@ -1,0 +1,160 @@
+import { ENTITY_KINDS, type EntityKind, type EntityRef } from '../entities.ts';
+import type { RiskEvent } from '../event.ts';
+import { NO_LABELS, type EntityLabels } from '../labels.ts';
+import { writeAmounts } from './compute-amounts.ts';
+import { counterpartHash, countSince, isKnownSince } from './counterparts.ts';
+import { featurePosition } from './definitions.ts';
+import { declinesInRow, lastAttempt } from './recent.ts';
+import { COUNT_STRIDES, COUNTERPARTS, emptyState, type EntityState } from './state.ts';
+import { absentFeatures, type Features } from './vector.ts';
+import { bucketOf, LEVELS, SIGHT_UNIT, WINDOWS } from './windows.ts';
+
+const MS_PER_DAY = 86_400_000;
+
+/**
+ * The features of an event, from the states of its entities before it. Changes nothing, never throws, and costs the
+ * same for an entity with a million events.
+ *
+ * @param stateOf   undefined for an entity without history
+ * @param labelsOf  undefined for an entity without labels
+ */
+export function computeFeatures(
+  event: RiskEvent,
+  stateOf: (entity: EntityRef) => EntityState | undefined,
+  labelsOf: (entity: EntityRef) => EntityLabels | undefined,
+): Features {
+  const features = absentFeatures();
+  const { values } = features;
+  for (const entity of event.entities) {
+    const state = stateOf(entity);
+    const plan = PLANS[entity.kind];
+    writeCounts(values, plan, state ?? EMPTY[entity.kind], event.at);
+    writeAmounts(values, plan.amounts, state, event);
+    writeSeen(values, plan, state, event.at);
+    writeCounterparts(values, plan, state ?? EMPTY[entity.kind], event, entity.kind);
+    const labels = labelsOf(entity) ?? NO_LABELS;
+    values[plan.labels] = labels.fraudConfirmed;
+    values[plan.labels + 1] = labels.chargebackConfirmed;
+    values[plan.labels + 2] = labels.falsePositive;
+    if (entity.kind === 'customer') writeAccountAge(values, state, event);
+  }
+  if (event.originalKnown !== null) values[ORIGINAL_KNOWN] = event.originalKnown ? 1 : 0;
+  return features;
+}
+
+/** Where the values of an entity kind's features stand; looked up once, by name. */
+interface Plan {
+  /** For each window: positions of attempts, approvals, declines, and (or -1) refunds, cancels, chargebacks. */
+  readonly counts: readonly (readonly number[])[];
+  readonly amounts: number;
+  readonly seen: number;
+  readonly labels: number;
+  /** For each counterpart the position of its first window; is_new follows the last. */
+  readonly counterparts: readonly number[];
+}
+
+const COUNT_MEASURES = ['attempts', 'approvals', 'declines', 'refunds', 'cancels', 'chargebacks'];
+const PLANS = Object.fromEntries(ENTITY_KINDS.map((kind) => [kind, planOf(kind)])) as Record<
+  EntityKind,
+  Plan
+>;
+const EMPTY = Object.fromEntries(ENTITY_KINDS.map((kind) => [kind, emptyState(kind)])) as Record<
+  EntityKind,
+  EntityState
+>;
+const ORIGINAL_KNOWN = position('original_known');
+const ACCOUNT_AGE = position('account_age_days');
+
+function planOf(kind: EntityKind): Plan {
+  const last = position(`${kind}_false_positive`);
+  return {
+    counts: WINDOWS.map(({ name }) =>
+      COUNT_MEASURES.map((measure) => featurePosition(`${kind}_${measure}_${name}`) ?? -1),
+    ),
+    amounts: position(`${kind}_amount_count_1h`),
+    seen: position(`${kind}_known`),
+    labels: position(`${kind}_fraud_confirmed`),
+    counterparts: COUNTERPARTS[kind].map((_, index) => last + 1 + index * (WINDOWS.length + 1)),
+  };
+}
+
+function position(name: string): number {
+  const found = featurePosition(name);
+  if (found === undefined) throw new RangeError(`There is no feature ${name}; see FEATURES.`);
+  return found;
+}
+
+function writeCounts(values: Float64Array, plan: Plan, state: EntityState, at: number): void {
+  for (let w = 0; w < WINDOWS.length; w++) {
+    const { level, buckets: length } = WINDOWS[w] as (typeof WINDOWS)[number];
+    const buckets = state.counts[level];
+    const stride = COUNT_STRIDES[level];
+    const positions = plan.counts[w] as readonly number[];
+    const to = bucketOf(at, level);
+    const from = to - length;
+    const sums = [0, 0, 0, 0, 0, 0];
+    for (let b = buckets.length - stride; b >= 0; b -= stride) {
+      const number = buckets[b] as number;
+      if (number < from) break;
+      if (number > to) continue;
+      for (let cell = 1; cell < stride; cell++) {
+        sums[cell - 1] = (sums[cell - 1] as number) + (buckets[b + cell] as number);
+      }
+    }
+    for (let m = 0; m < positions.length; m++) {
+      const slot = positions[m] as number;
+      if (slot >= 0) values[slot] = sums[m] as number;
+    }
+  }
+}
+
+/** known, age_seconds, idle_seconds, attempts_total, declines_in_row: in the order of the definitions. */
+function writeSeen(
+  values: Float64Array,
+  plan: Plan,
+  state: EntityState | undefined,
+  at: number,
+): void {
+  values[plan.seen] = state === undefined ? 0 : 1;
+  values[plan.seen + 1] = state === undefined ? 0 : Math.max(0, at - state.firstSeen) / 1000;
+  const last = state && lastAttempt(state.recent, at);
+  if (last !== undefined) values[plan.seen + 2] = (at - last) / 1000;
+  values[plan.seen + 3] = state?.attempts ?? 0;
+  values[plan.seen + 4] = state === undefined ? 0 : declinesInRow(state.recent, at);
+}
+
+function writeCounterparts(
+  values: Float64Array,
+  plan: Plan,
+  state: EntityState,
+  event: RiskEvent,
+  kind: EntityKind,
+): void {
+  const counterparts = COUNTERPARTS[kind];
+  for (let c = 0; c < counterparts.length; c++) {
+    const list = state.counterparts[c] as number[];
+    const first = plan.counterparts[c] as number;
+    let oldest = 0;
+    for (let w = 0; w < WINDOWS.length; w++) {
+      const { level, buckets } = WINDOWS[w] as (typeof WINDOWS)[number];
+      oldest = ((bucketOf(event.at, level) - buckets) * LEVELS[level].size) / SIGHT_UNIT;
+      values[first + w] = countSince(list, oldest);
+    }
+    const key = event.keys[counterparts[c] as EntityKind];
+    if (key !== undefined) {
+      const isKnown = isKnownSince(list, counterpartHash(key), oldest);
+      values[first + WINDOWS.length] = isKnown ? 0 : 1;
+    }
+  }
+}
+
+function writeAccountAge(
+  values: Float64Array,
+  state: EntityState | undefined,
+  event: RiskEvent,
+): void {
+  const own = event.facts.account_age_days;
+  if (own !== undefined) values[ACCOUNT_AGE] = own;
+  else if (state?.accountOpenedAt !== undefined)
+    values[ACCOUNT_AGE] = Math.max(0, (event.at - state.accountOpenedAt) / MS_PER_DAY);
+}

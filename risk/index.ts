@@ -1,0 +1,23 @@
+/** What other rooms may use of risk/; README.md shows how. */
+export {
+  ENTITY_KINDS,
+  entitiesOf,
+  entityKey,
+  type EntityKind,
+  type EntityRef,
+} from './entities.ts';
+export { readEvent, type AcceptedEvent, type RiskEvent } from './event.ts';
+export { EventFacts } from './facts.ts';
+export { NO_LABELS, type EntityLabels } from './labels.ts';
+export { absorb } from './features/absorb.ts';
+export { decodeState, encodeState } from './features/codec.ts';
+export { computeFeatures } from './features/compute.ts';
+export { FEATURES, type FeatureDefinition } from './features/definitions.ts';
+export type { EntityState } from './features/state.ts';
+export { decodeFeatures, encodeFeatures, featureValue, type Features } from './features/vector.ts';
+export { compileRuleSet, type CompiledRuleSet } from './rules/compile.ts';
+export { DEFAULT_RULE_SET, DEFAULT_RULES } from './rules/default-rules.ts';
+export type { Rule, RuleAnswer, RuleCase, RuleProblem, RuleSet } from './rules/rule.ts';
+export { runCases, type FailedCase } from './rules/run-cases.ts';
+export { evaluatorVersion, judge, type Judgement } from './evaluate.ts';
+export { simulate, type Simulation } from './sandbox.ts';
