@@ -21,7 +21,7 @@ const FORMAT_OF_COUNTRY = new Map<string, IbanFormat>(
 
 /**
  * Whether a text holds an IBAN: known country, its length, check digits right (ISO 13616, mod 97), written as one word
- * or in groups of four with single spaces or dashes. Other account numbers have no recognisable form: they are
+ * or all in groups of four with single spaces or dashes. Other account numbers have no recognisable form: they are
  * found by the name of their field or by a label before them.
  */
 export function hasIban(text: FoldedText): boolean {
@@ -45,10 +45,13 @@ function isIbanAt(codes: Uint8Array, length: number, start: number): boolean {
   const format = FORMAT_OF_COUNTRY.get(country);
   if (format === undefined) return false;
   const values: number[] = [];
+  const separator =
+    codes[start + 4] === 0x20 || codes[start + 4] === 0x2d ? codes[start + 4] : undefined;
   let at = start;
   for (; values.length < format.length; at++) {
-    const isGap = values.length > 0 && values.length % 4 === 0;
-    if (isGap && (codes[at] === 0x20 || codes[at] === 0x2d)) at++;
+    if (separator !== undefined && values.length > 0 && values.length % 4 === 0) {
+      if (codes[at++] !== separator) return false;
+    }
     const code = at < length ? (codes[at] as number) : 0;
     if (isDigit(code)) values.push(code - 0x30);
     else if (isLetter(code) && (values.length < 2 || !format.digitsOnly)) values.push(code - 0x57);

@@ -120,10 +120,10 @@ function isCardInFours(codes: Uint8Array, group: number): boolean {
     end++;
   const fours = end - group;
   if (fours !== 3 && fours !== 4) return false;
-  if (fours === 4 && isCardNumber(digitsOf(codes, group, 4))) return true;
+  if (fours === 4 && isCardAcross(codes, group, 4)) return true;
   if (end >= chain.count || chain.separators[end] !== separator) return false;
   const last = chain.lengths[end] as number;
-  return last <= 3 && isCardNumber(digitsOf(codes, group, fours + 1));
+  return last <= 3 && isCardAcross(codes, group, fours + 1);
 }
 
 function isCardInGroups(codes: Uint8Array, group: number, sizes: readonly number[]): boolean {
@@ -133,7 +133,22 @@ function isCardInGroups(codes: Uint8Array, group: number, sizes: readonly number
     if (chain.lengths[group + i] !== sizes[i]) return false;
     if (i > 0 && chain.separators[group + i] !== separator) return false;
   }
-  return isCardNumber(digitsOf(codes, group, sizes.length));
+  return isCardAcross(codes, group, sizes.length);
+}
+
+function isCardAcross(codes: Uint8Array, group: number, groups: number): boolean {
+  if (!isCardNumber(digitsOf(codes, group, groups))) return false;
+  const last = group + groups - 1;
+  const end = (chain.starts[last] as number) + (chain.lengths[last] as number);
+  // In a UUID such as …-4222-4222-22222abcdef0 the last digits only begin a hexadecimal group.
+  return !touchesHex(codes, (chain.starts[group] as number) - 1, -1) && !touchesHex(codes, end, 1);
+}
+
+/** Whether letters a..f, and no others, join the digits on one side. */
+function touchesHex(codes: Uint8Array, at: number, step: 1 | -1): boolean {
+  let i = at;
+  while (hexValue(codes[i]) >= 0 && Math.abs(i - at) < 12) i += step;
+  return i !== at && !isLetter(codes[i]);
 }
 
 function digitsOf(codes: Uint8Array, group: number, groups: number): number[] {

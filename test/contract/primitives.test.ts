@@ -1,7 +1,16 @@
 import { expect } from 'chai';
-import * as primitives from '../../contract/primitives.ts';
-
-const { parseInstant, ingestionIdOf, parseIngestionId, codePointLength } = primitives;
+import {
+  AmountMinor,
+  codePointLength,
+  Currency,
+  IdempotencyKey,
+  IngestionId,
+  ingestionIdOf,
+  Instant,
+  parseIngestionId,
+  parseInstant,
+  SourceEventId,
+} from '../../contract/primitives.ts';
 
 describe('contract/primitives: instants', () => {
   const accepted: [string, iso: string][] = [
@@ -24,7 +33,7 @@ describe('contract/primitives: instants', () => {
     it(`${text} is ${iso}`, () => {
       const instant = parseInstant(text);
       expect(new Date(instant as number).toISOString()).to.equal(iso);
-      expect(primitives.Instant.safeParse(text).success).to.equal(true);
+      expect(Instant.safeParse(text).success).to.equal(true);
     });
   }
 
@@ -65,7 +74,7 @@ describe('contract/primitives: instants', () => {
   for (const text of refused) {
     it(`${JSON.stringify(text)} is no instant`, () => {
       expect(parseInstant(text)).to.equal(undefined);
-      expect(primitives.Instant.safeParse(text).success).to.equal(false);
+      expect(Instant.safeParse(text).success).to.equal(false);
     });
   }
 
@@ -78,7 +87,8 @@ describe('contract/primitives: instants', () => {
 });
 
 describe('contract/primitives: ids, money, lengths', () => {
-  const table: [keyof typeof primitives, good: unknown[], bad: unknown[]][] = [
+  const schemas = { Currency, AmountMinor, SourceEventId, IdempotencyKey, IngestionId };
+  const table: [keyof typeof schemas, good: unknown[], bad: unknown[]][] = [
     ['Currency', ['KRW', 'XXX'], ['krw', 'KR', 'KRWW', 'KRW\n', '₩₩₩', null]],
     ['AmountMinor', [0, 129000, 2 ** 53 - 1], [-1, 1.5, 2 ** 53, '1200', true, null, '']],
     [
@@ -99,7 +109,7 @@ describe('contract/primitives: ids, money, lengths', () => {
   ];
   for (const [name, good, bad] of table) {
     it(`${name} takes what the contract allows and nothing else`, () => {
-      const schema = primitives[name] as typeof primitives.Currency;
+      const schema = schemas[name];
       for (const value of good)
         expect(schema.safeParse(value).success, String(value)).to.equal(true);
       for (const value of bad)
