@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { TRPCError } from '@trpc/server';
+import { fetchRequestHandler } from '@trpc/server/adapters/fetch';
+import { getHTTPStatusCodeFromError } from '@trpc/server/http';
+import { TRPC_ERROR_CODES_BY_KEY } from '@trpc/server/rpc';
+import type Koa from 'koa';
+import { failureKind } from '../ledger/failures.ts';
+import { adminRouter } from '../routers/admin/router.ts';
+import type { Context, Operator } from '../routers/procedure.ts';
+import type { Services } from '../routers/services.ts';
+import { AddressLimiter } from './address-limiter.ts';
+import { readAdminInput } from './admin-input.ts';
+import type { OperatorIdentity, OperatorOf } from './admin-token.ts';
+
+/** Where the administrative procedures are served. */
+export const ADMIN_PATH = '/admin/trpc';
+
+/** Calls in one request at most. */
+const BATCH_LIMIT = 10;
+
+/** Tokens remembered as good at most; past it the memory starts anew, which only costs a blocked address its pass. */
+const REMEMBERED = 1_000;
+
+/** What the administrative side works with. */
+export interface AdminHttpOptions {
+  readonly services: Services;
+  readonly operatorOf: OperatorOf;
+  /** The address a request is counted and audited for. */
+  readonly addressOf: (ctx: Koa.ParameterizedContext) => string;
+  /** Gets what nobody foresaw: it is never sent, because its text may hold SQL or values. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+/**
+ * Serves the administrative procedures at {@link ADMIN_PATH} as tRPC over HTTP; every other path passes through.
+ *
+ * A token is demanded before anything else is looked at. No CORS header is ever sent, so no page of another origin can
+ * read an answer. Answers are never cached: some hold a key that is shown once.
+ */
+export function createAdminMiddleware(options: AdminHttpOptions): Koa.Middleware {
+  const login = createLogin(options.operatorOf);
+  return async (ctx, next) => {
+    if (!ctx.path.startsWith(`${ADMIN_PATH}/`)) return next();
+    ctx.state['route'] = ADMIN_PATH;
+    ctx.state['operation'] = operationOf(ctx.path);
+    ctx.set('Cache-Control', 'no-store');
+    try {
+      const address = options.addressOf(ctx);
+      const identity = await login(ctx, address);
+      const input = await readAdminInput(ctx);
+      await answer(ctx, input, { ...identity, address }, options);
+    } catch (error: unknown) {
+      refuse(ctx, toRefusal(error));
+    }
+  };
+}
+
+/** Only names that the router knows: whatever a caller makes up must not become a metric's label. */
+function operationOf(path: string): string {
+  const procedure = path.slice(ADMIN_PATH.length + 1);
+  return Object.hasOwn(adminRouter._def.procedures, procedure) ? `admin.${procedure}` : 'admin';
+}
+
+/**
+ * Turns the bearer token into an operator or refuses. Once an address failed too often its further tokens are not even
+ * looked at, unless they were good here before: a neighbour's wrong script must not lock an operator out.
+ */
+function createLogin(operatorOf: OperatorOf) {
+  const failures = new AddressLimiter();
+  const good = new Set<string>();
+  return async (ctx: Koa.Context, address: string): Promise<OperatorIdentity> => {
+    const token = /^bearer +(\S+) *$/i.exec(ctx.get('authorization'))?.[1];
+    const name = createHash('sha256')
+      .update(token ?? '')
+      .digest('base64');
+    const blockedFor = failures.blockedFor(address);
+    if (blockedFor > 0 && !good.has(name)) {
+      ctx.set('Retry-After', String(blockedFor));
+      throw new TRPCError({
+        code: 'TOO_MANY_REQUESTS',
+        message: `Too many failed logins came from this address; try again in ${blockedFor} seconds.`,
+      });
+    }
+    const identity = token === undefined ? undefined : await operatorOf(token);
+    if (identity !== undefined) {
+      if (good.size >= REMEMBERED) good.clear();
+      good.add(name);
+      return identity;
+    }
+    good.delete(name);
+    failures.record(address);
+    ctx.set('WWW-Authenticate', 'Bearer');
+    throw new TRPCError({
+      code: 'UNAUTHORIZED',
+      message: 'An operator token is required: send it as Authorization: Bearer <token>.',
+    });
+  };
+}
+
+async function answer(
+  ctx: Koa.Context,
+  body: string | undefined,
+  operator: Operator,
+  { services, onFault }: AdminHttpOptions,
+): Promise<void> {
+  // Only what is needed of the request goes on: no header can ask tRPC for streaming or another body format.
+  const request = new Request(new URL(ctx.url, 'http://admin.invalid'), {
+    method: ctx.method,
+    headers: { 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body }),
+  });
+  const response = await fetchRequestHandler({
+    endpoint: ADMIN_PATH,
+    req: request,
+    router: adminRouter,
+    maxBatchSize: BATCH_LIMIT,
+    allowMethodOverride: true,
+    createContext: (): Context => ({
+      services,
+      requestId: String(ctx.state['requestId']),
+      operator,
+    }),
+    onError({ error }) {
+      ctx.state['errorCode'] = error.code;
+      if (error.code === 'INTERNAL_SERVER_ERROR') onFault?.(error.cause ?? error);
+    },
+  });
+  ctx.status = response.status;
+  ctx.type = 'application/json';
+  ctx.body = await response.text();
+}
+
+function toRefusal(error: unknown): TRPCError {
+  if (error instanceof TRPCError) return error;
+  const kind = failureKind(error);
+  if (kind !== 'unavailable' && kind !== 'retryable') throw error;
+  return new TRPCError({
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'The database cannot answer at the moment; try again in a few seconds.',
+  });
+}
+
+/** A refusal before tRPC was reached, in tRPC's own shape, so that a typed client reads it like any other. */
+function refuse(ctx: Koa.Context, error: TRPCError): void {
+  const httpStatus = getHTTPStatusCodeFromError(error);
+  ctx.status = httpStatus;
+  ctx.state['errorCode'] = error.code;
+  ctx.body = {
+    error: {
+      message: error.message,
+      code: TRPC_ERROR_CODES_BY_KEY[error.code],
+      data: { code: error.code, httpStatus },
+    },
+  };
+}
