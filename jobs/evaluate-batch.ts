@@ -13,10 +13,12 @@ import {
   absorb,
   computeFeatures,
   decodeState,
+  DEFAULT_RULES,
   encodeFeatures,
   encodeState,
   judge,
   readEvent,
+  type EntityKind,
   type EntityState,
   type RiskEvent,
 } from '../risk/index.ts';
@@ -112,23 +114,23 @@ async function judgeAll(
   const stored = await lockStates(db, entities);
   const labels = await countLabels(db, entities);
   const states = new Map<string, EntityState>();
-  for (const [name, { state }] of stored) {
-    if (state !== null) states.set(name, decodeState(state));
+  for (const [name, { state, kind }] of stored) {
+    if (state !== null) states.set(name, decodeState(state, kind as EntityKind));
   }
 
   const judged: BatchRow[] = [];
   const evaluations: NewEvaluation[] = [];
   const touched = new Set<string>();
   for (const { row, event } of ordered) {
+    const nameOf = (ref: { kind: string; key: string }): string =>
+      entityName({ siteId: row.siteId, ...ref });
     try {
-      const nameOf = (ref: { kind: string; key: string }): string =>
-        entityName({ siteId: row.siteId, ...ref });
       const features = computeFeatures(
         event,
         (ref) => states.get(nameOf(ref)),
         (ref) => labels.get(nameOf(ref)),
       );
-      const { risk } = judge(event, features);
+      const { risk } = judge(event, features, DEFAULT_RULES);
       evaluations.push({
         siteId: row.siteId,
         ingestionId: row.ingestionId,
@@ -141,14 +143,16 @@ async function judgeAll(
         evaluatedAt: now,
         features: encodeFeatures(features),
       });
-      judged.push(row);
-      for (const ref of event.entities) {
-        const name = nameOf(ref);
-        states.set(name, absorb(states.get(name), event, ref.kind));
-        touched.add(name);
-      }
     } catch (error: unknown) {
       failed.push({ ref: row, error });
+      continue;
+    }
+    judged.push(row);
+    // Outside the try: a state that was left half changed spoils the batch, which is then settled one by one.
+    for (const ref of event.entities) {
+      const name = nameOf(ref);
+      states.set(name, absorb(states.get(name), event, ref.kind));
+      touched.add(name);
     }
   }
 

@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http';
 import Router from '@koa/router';
 import { TRPCError } from '@trpc/server';
 import type Koa from 'koa';
@@ -8,7 +9,7 @@ import { createCallerFactory, type Caller, type Reply } from '../routers/procedu
 import type { Services } from '../routers/services.ts';
 import { v1Router } from '../routers/v1/router.ts';
 import { operationsOf, type Operation } from './operations.ts';
-import { pathParameters } from './paths.ts';
+import { pathParameters, type PathTemplate } from './paths.ts';
 
 /** What the middlewares before the adapter leave for it on `ctx.state`. */
 export interface RestState {
@@ -48,19 +49,28 @@ export function createRestRouter(services: Services, steps: RestSteps): Router<R
         steps.limitRate,
         (ctx) => answer(ctx, operation, services, steps),
       ],
+      { pathAsRegExp: true },
     );
   }
   // A known path with another method. Registered last, so it only sees what no operation took.
-  for (const template of new Set(operations.map((operation) => operation.path))) {
-    rest.all(template.pattern, (ctx) => {
-      ctx.state.route = template.template;
-      const allow = operations
-        .filter(({ path }) => path.template === template.template)
-        .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-      throw new Refusal('METHOD_NOT_ALLOWED', { allow });
-    });
+  for (const { path } of operations) {
+    rest.register(
+      path.pattern,
+      METHODS,
+      (ctx) => {
+        ctx.state.route = path.template;
+        throw new Refusal('METHOD_NOT_ALLOWED', { allow: allowedMethods(operations, path) });
+      },
+      { pathAsRegExp: true },
+    );
   }
   return rest;
+}
+
+function allowedMethods(operations: readonly Operation[], path: PathTemplate): string[] {
+  return operations
+    .filter((operation) => operation.path.template === path.template)
+    .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }
 
 const nameOperation =

@@ -1,8 +1,8 @@
 import type Koa from 'koa';
 import type { RestState } from '../openapi/adapter.ts';
-import type { Operator } from '../routers/procedure.ts';
 import { Refusal } from '../contract/errors.ts';
 import { createAdminMiddleware } from './admin-http.ts';
+import type { OperatorOf } from './admin-token.ts';
 import { createAddressOf } from './middleware/caller-address.ts';
 import { requireReady, type Readiness } from './readiness.ts';
 import type { Wiring } from './wire.ts';
@@ -11,7 +11,7 @@ import type { Wiring } from './wire.ts';
 export interface AdminAppOptions {
   readonly wiring: Wiring;
   readonly readiness: Readiness;
-  readonly operatorOf: (token: string) => Promise<Operator | undefined>;
+  readonly operatorOf: OperatorOf;
   readonly trustedProxies: readonly string[];
 }
 

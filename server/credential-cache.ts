@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { API_KEY_PATTERN, hashApiKey } from '../ledger/api-key.ts';
 import { unavailable } from '../ledger/ingest-queue.ts';
 import type { Clock } from '../ledger/clock.ts';
 import { findCredentials, readAuthVersion, type KnownCredential } from '../ledger/credentials.ts';
@@ -12,8 +12,6 @@ const STALE_AFTER_MS = 1_000;
 
 /** Keys remembered at most, known and unknown ones each: memory stays bounded under a flood of made-up keys. */
 const REMEMBERED = 20_000;
-
-const KEY_PATTERN = /^trk_(prod|sbx)_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}$/;
 
 /** What the cache works with. */
 export interface CredentialCacheOptions {
@@ -63,9 +61,9 @@ export class CredentialCache {
    * @throws Refusal INGESTION_UNAVAILABLE when the database cannot be asked: a key that cannot be checked is never 401
    */
   async find(key: string, mayLookUp: () => boolean): Promise<KnownCredential | undefined> {
-    if (!KEY_PATTERN.test(key)) return undefined;
+    if (!API_KEY_PATTERN.test(key)) return undefined;
     await this.#ensureFresh();
-    const hash = createHash('sha256').update(key).digest();
+    const hash = hashApiKey(key);
     const name = hash.toString('latin1');
     let credential = this.#known.get(name);
     if (credential === undefined) {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../ledger/clock.ts';
 import { failureKind } from '../ledger/failures.ts';
-import { readOperatorToken } from './admin-token.ts';
+import { createOperatorOf } from './admin-token.ts';
 import { createApp } from './app.ts';
 import { createAdminApp } from './admin-app.ts';
 import type { Settings } from './config.ts';
@@ -77,7 +77,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const adminApp = createAdminApp({
     wiring,
     readiness,
-    operatorOf: readOperatorToken(options.adminToken),
+    operatorOf: createOperatorOf(options.adminToken),
     trustedProxies: settings.TRUSTED_PROXIES,
   });
   const app = createApp({

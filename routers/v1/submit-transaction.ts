@@ -39,7 +39,7 @@ export const submitTransaction = idempotentProcedure('ingest')
     }
     const receivedAt = services.clock.now();
     if (caller.environment === 'sandbox') {
-      return simulated(ctx.requestId, caller, input, receivedAt);
+      return simulated(ctx.requestId, input);
     }
     const acceptance = await services.ingest.submit(
       submissionOf(caller, ctx.idempotencyKey, input, receivedAt),
@@ -59,14 +59,8 @@ export const submitTransaction = idempotentProcedure('ingest')
     };
   });
 
-function simulated(
-  requestId: string,
-  caller: Caller,
-  event: TransactionEvent,
-  receivedAt: number,
-): SandboxSimulation {
-  const subject = event.merchant_external_id ?? caller.defaultSubject;
-  const { risk_score, decision, reasons } = simulate(event, subject, receivedAt);
+function simulated(requestId: string, event: TransactionEvent): SandboxSimulation {
+  const { risk_score, decision, reasons } = simulate(event);
   return {
     request_id: requestId,
     environment: 'sandbox',
@@ -76,7 +70,7 @@ function simulated(
     source_event_id: normalizedSourceEventId(event),
     risk_score,
     decision,
-    reasons,
+    reasons: [...reasons],
   };
 }
 
