@@ -40,32 +40,33 @@ function beginsWord(codes: Uint8Array, at: number): boolean {
   return !(isLetter(before) || isDigit(before)) || wordBefore(codes, at, 5) === 'iban';
 }
 
+/** Values (0..35) of the IBAN being read; reused between calls. */
+const values = new Uint8Array(34);
+
 function isIbanAt(codes: Uint8Array, length: number, start: number): boolean {
   const country = String.fromCharCode(codes[start] as number, codes[start + 1] as number);
   const format = FORMAT_OF_COUNTRY.get(country);
   if (format === undefined) return false;
-  const values: number[] = [];
-  const separator =
-    codes[start + 4] === 0x20 || codes[start + 4] === 0x2d ? codes[start + 4] : undefined;
+  const fourth = codes[start + 4];
+  const separator = fourth === 0x20 || fourth === 0x2d ? fourth : undefined;
   let at = start;
-  for (; values.length < format.length; at++) {
-    if (separator !== undefined && values.length > 0 && values.length % 4 === 0) {
-      if (codes[at++] !== separator) return false;
-    }
+  for (let count = 0; count < format.length; count++, at++) {
+    if (separator !== undefined && count > 0 && count % 4 === 0 && codes[at++] !== separator)
+      return false;
     const code = at < length ? (codes[at] as number) : 0;
-    if (isDigit(code)) values.push(code - 0x30);
-    else if (isLetter(code) && (values.length < 2 || !format.digitsOnly)) values.push(code - 0x57);
+    if (isDigit(code)) values[count] = code - 0x30;
+    else if (isLetter(code) && (count < 2 || !format.digitsOnly)) values[count] = code - 0x57;
     else return false;
   }
   const endsWord = at >= length || !(isLetter(codes[at]) || isDigit(codes[at]));
-  return endsWord && remainder97(values) === 1;
+  return endsWord && remainder97(format.length) === 1;
 }
 
 /** The whole number modulo 97, country and check digits moved to its end. */
-function remainder97(values: readonly number[]): number {
+function remainder97(length: number): number {
   let rest = 0;
-  for (let i = 0; i < values.length; i++) {
-    const value = values[(i + 4) % values.length] as number;
+  for (let i = 0; i < length; i++) {
+    const value = values[(i + 4) % length] as number;
     rest = (rest * (value > 9 ? 100 : 10) + value) % 97;
   }
   return rest;

@@ -120,7 +120,7 @@ function judge(key: string): KeyName {
   for (const part of parts) meanings |= MEANINGS.get(part) ?? 0;
   return {
     kind: kindOf(parts) ?? (bare === parts ? undefined : kindOf(bare)),
-    isAccount: ACCOUNTS.has(bare.slice(-2).join('')) || ACCOUNTS.has(bare.at(-1) ?? ''),
+    isAccount: ACCOUNTS.has(bare.at(-1) ?? ''),
     isGeneric: parts.length === 1 && (meanings & IS_GENERIC) !== 0,
     isPlain: /^[A-Za-z_]{1,40}$/.test(key),
     isVersion: (meanings & IS_VERSION) !== 0,
@@ -130,22 +130,37 @@ function judge(key: string): KeyName {
   };
 }
 
-/** Looks up the last four, three, two words together, then the last alone: the longest name wins. */
+/** Looks up the last word, the last two, three, four together: the longest name wins, numbering at its end left out. */
 function kindOf(parts: readonly string[]): ForbiddenKind | undefined {
-  for (let count = Math.min(4, parts.length); count > 0; count--) {
-    const name = count === 1 ? (parts.at(-1) as string) : parts.slice(-count).join('');
-    const kind = PHRASES.get(name) ?? PHRASES.get(withoutNumbering(name));
-    if (kind !== undefined) return isDerived(parts, count) ? undefined : kind;
-  }
   const last = parts.at(-1) ?? '';
-  if (last.length < 4 || DERIVED_BEGINNING.test(last)) return undefined;
-  const ending = ENDINGS.find((end) => last.endsWith(end));
-  return ending === undefined || isDerived(parts, 1) ? undefined : PHRASES.get(ending);
+  const bareLast = withoutNumbering(last);
+  let before = '';
+  let found: ForbiddenKind | undefined;
+  let words = 0;
+  for (let count = 1; count <= 4 && count <= parts.length; count++) {
+    if (count > 1) before = parts[parts.length - count] + before;
+    const kind =
+      PHRASES.get(before + last) ??
+      (bareLast === last ? undefined : PHRASES.get(before + bareLast));
+    if (kind !== undefined) {
+      found = kind;
+      words = count;
+    }
+  }
+  if (found === undefined) {
+    if (last.length < 4 || DERIVED_BEGINNING.test(last)) return undefined;
+    const ending = ENDINGS.find((end) => last.endsWith(end));
+    if (ending === undefined) return undefined;
+    found = PHRASES.get(ending);
+    words = 1;
+  }
+  return isDerived(parts, words) ? undefined : found;
 }
 
 /** Whether a word before the last `count` ones makes the value a derived one. */
 function isDerived(parts: readonly string[], count: number): boolean {
-  return parts.slice(0, -count).some((word) => DERIVED.has(word));
+  for (let i = 0; i < parts.length - count; i++) if (DERIVED.has(parts[i] as string)) return true;
+  return false;
 }
 
 function withoutNumbering(name: string): string {

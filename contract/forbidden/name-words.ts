@@ -19,15 +19,16 @@ export function wordsOf(key: string): string[] {
   const found: string[] = [];
   let start = 0;
   let before = 0;
+  let sort = sortOf(name, 0);
   for (let i = 0; i <= name.length; i++) {
-    const sort = sortOf(name, i);
-    const isHump =
-      sort === UPPER && (before === LOWER || before === DIGIT || sortOf(name, i + 1) === LOWER);
+    const next = i < name.length ? sortOf(name, i + 1) : 0;
+    const isHump = sort === UPPER && (before === LOWER || before === DIGIT || next === LOWER);
     const isCut =
       before !== 0 && (sort === 0 || isHump || (sort === SCRIPT) !== (before === SCRIPT));
     if (isCut) found.push(singular(name.slice(start, i).toLowerCase()));
     if (isCut || before === 0) start = i;
     before = sort;
+    sort = next;
   }
   return found;
 }
@@ -41,8 +42,11 @@ function sortOf(name: string, at: number): number {
   return code >= 0x80 && /[\p{L}\p{N}]/u.test(name[at] as string) ? SCRIPT : 0;
 }
 
+/** Words in -s that are no plurals. */
+const SINGULAR_ENDING = /(?:ss|us|is|os|has)$/;
+
 function singular(word: string): string {
-  if (!word.endsWith('s') || word.length < 3) return word;
+  if (word.charCodeAt(word.length - 1) !== 0x73 || word.length < 3) return word;
   if (word.endsWith('sses')) return word.slice(0, -2);
-  return /(?:ss|us|is|os|has)$/.test(word) ? word : word.slice(0, -1);
+  return SINGULAR_ENDING.test(word) ? word : word.slice(0, -1);
 }
