@@ -1,21 +1,26 @@
 import { type FoldedText, isDigit, isLetter, wordBefore } from './folded-text.ts';
 
-/** IBAN length by country; a trailing `n` means that the whole account part is digits. Source: SWIFT IBAN registry. */
+/** IBAN length by country; then `n` where the account part is digits throughout, `a` where it begins
+ * with four letters. Source: SWIFT IBAN registry. */
 const IBAN_FORMATS = `
-AD24 AE23n AL28 AT20n AZ28 BA20n BE16n BG22 BH22 BI27n BR29 BY28 CH21 CR22n CY28 CZ24n DE22n DJ27n DK18n DO28 EE20n
-EG29n ES24n FI18n FK18 FO18n FR27 GB22 GE22 GI23 GL18n GR27 GT28 HN28 HR21n HU28n IE22 IL23n IQ23 IS26n IT27 JO30 KW30
-KZ20 LB28 LC32 LI21 LT20n LU20 LV21 LY25n MC27 MD24 ME22n MK19 MN20n MR27n MT31 MU30 NI28 NL18 NO15n OM23 PK24 PL28n
-PS29 PT25n QA29 RO24 RS22n RU33 SA24 SC31 SD18n SE24n SI19n SK24n SM27 SO23n ST25n SV28 TL23n TN24n TR26 UA29 VA22n
-VG24 XK20n YE30`;
+AD24 AE23n AL28 AT20n AZ28a BA20n BE16n BG22a BH22a BI27n BR29 BY28 CH21 CR22n CY28 CZ24n DE22n DJ27n DK18n DO28 EE20n
+EG29n ES24n FI18n FK18 FO18n FR27 GB22a GE22 GI23a GL18n GR27 GT28 HN28 HR21n HU28n IE22a IL23n IQ23a IS26n IT27 JO30a KW30a
+KZ20 LB28 LC32a LI21 LT20n LU20 LV21a LY25n MC27 MD24 ME22n MK19 MN20n MR27n MT31a MU30a NI28a NL18a NO15n OM23 PK24a PL28n
+PS29a PT25n QA29a RO24a RS22n RU33 SA24 SC31a SD18n SE24n SI19n SK24n SM27 SO23n ST25n SV28a TL23n TN24n TR26 UA29 VA22n
+VG24a XK20n YE30`;
 
-type IbanFormat = { length: number; digitsOnly: boolean };
+type IbanFormat = { length: number; digitsOnly: boolean; lettersFirst: boolean };
 
 const FORMAT_OF_COUNTRY = new Map<string, IbanFormat>(
   IBAN_FORMATS.trim()
     .split(/\s+/)
     .map((format) => [
       format.slice(0, 2).toLowerCase(),
-      { length: Number(format.slice(2, 4)), digitsOnly: format.endsWith('n') },
+      {
+        length: Number(format.slice(2, 4)),
+        digitsOnly: format.endsWith('n'),
+        lettersFirst: format.endsWith('a'),
+      },
     ]),
 );
 
@@ -59,7 +64,13 @@ function isIbanAt(codes: Uint8Array, length: number, start: number): boolean {
     else return false;
   }
   const endsWord = at >= length || !(isLetter(codes[at]) || isDigit(codes[at]));
-  return endsWord && remainder97(format.length) === 1;
+  return (
+    endsWord && (!format.lettersFirst || beginsWithLetters()) && remainder97(format.length) === 1
+  );
+}
+
+function beginsWithLetters(): boolean {
+  return values.subarray(4, 8).every((value) => value > 9);
 }
 
 /** The whole number modulo 97, country and check digits moved to its end. */

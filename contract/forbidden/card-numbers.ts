@@ -28,7 +28,7 @@ const chain = {
  * Whether a text holds a payment card number: 13..19 digits of a known issuer range with Luhn's check digit, as
  * one whole run of digits, or as card-like groups with one and the same space, dash or dot between them.
  *
- * Not taken for one: a window inside a longer run of digits or of groups of four, the fraction of a decimal, a run
+ * Not taken for one: a window inside a longer run of digits or of groups, a decimal, a run
  * inside a hash (24 or more hexadecimal characters), and a phone number with its plus sign.
  * Linear: every digit run is looked at a bounded number of times.
  */
@@ -96,12 +96,18 @@ function isPlainCard(
   context: KeyContext,
 ): boolean {
   const size = chain.lengths[group] as number;
-  if (chain.separators[group] === 0x2e) return false; // the fraction of a decimal
+  if (chain.separators[group] === 0x2e || hasFraction(codes, group)) return false;
   const digits = digitsOf(codes, group, 1);
   if (!isCardNumber(digits) || isExcused(digits, context)) return false;
   const start = chain.starts[group] as number;
   const isPhone = size <= 15 && codes[start - 1] === 0x2b; // E.164 allows 15 digits after the plus
   return !isPhone && !isInsideHash(codes, length, start);
+}
+
+/** Whether a decimal fraction other than zeros follows: a card number read as a float ends in `.0`. */
+function hasFraction(codes: Uint8Array, group: number): boolean {
+  if (chain.separators[group + 1] !== 0x2e || group + 1 >= chain.count) return false;
+  return digitsOf(codes, group + 1, 1).some((digit) => digit !== 0);
 }
 
 /** Excused by the key: barcodes such as 4901234567894 are Visa-like, and so are German phone numbers. */
@@ -137,11 +143,22 @@ function isCardInGroups(codes: Uint8Array, group: number, sizes: readonly number
 }
 
 function isCardAcross(codes: Uint8Array, group: number, groups: number): boolean {
-  if (!isCardNumber(digitsOf(codes, group, groups))) return false;
+  if (!isCardNumber(digitsOf(codes, group, groups)) || isInList(group, groups)) return false;
   const last = group + groups - 1;
   const end = (chain.starts[last] as number) + (chain.lengths[last] as number);
   // In a UUID such as …-4222-4222-22222abcdef0 the last digits only begin a hexadecimal group.
   return !touchesHex(codes, (chain.starts[group] as number) - 1, -1) && !touchesHex(codes, end, 1);
+}
+
+/** Whether more than two further groups join with the same separator: an expiry and a code may follow, a list goes on. */
+function isInList(group: number, groups: number): boolean {
+  const separator = chain.separators[group + 1];
+  let others = 0;
+  for (let g = group; others < 3 && g > 0 && chain.separators[g] === separator; g--) others++;
+  for (let g = group + groups; others < 3 && g < chain.count; g++, others++) {
+    if (chain.separators[g] !== separator) break;
+  }
+  return others > 2;
 }
 
 /** Whether letters a..f, and no others, join the digits on one side. */

@@ -45,6 +45,8 @@ function readDotted(codes: Uint8Array, length: number, from: number): Dotted {
   const octets: number[] = [];
   let parts = 0;
   let areOctets = true;
+  let padded = 0;
+  let full = 0;
   let at = from;
   for (;;) {
     const start = at;
@@ -54,11 +56,15 @@ function readDotted(codes: Uint8Array, length: number, from: number): Dotted {
     }
     parts++;
     areOctets &&= at - start <= 3 && value <= 255;
+    if (at - start === 3) full++;
+    if (at - start > 1 && codes[start] === 0x30) padded++;
     if (parts <= 4) octets.push(value);
     if (codes[at] !== 0x2e || at + 1 >= length || !isDigit(codes[at + 1])) break;
     at++;
   }
-  return { end: at, isQuad: parts === 4 && areOctets, octets };
+  // `203.000.113.007` is padded throughout; `26.03.01.09` is a date and `6.092.101.023` a large number.
+  const isQuad = parts === 4 && areOctets && (padded === 0 || full === 4);
+  return { end: at, isQuad, octets };
 }
 
 function isAddress(
