@@ -2,8 +2,9 @@
  * Where payment card numbers begin: four-digit prefixes from..to and the lengths in use.
  *
  * Narrow on purpose: each further 1 % of the prefixes refuses 0.1 % of all 16-digit identifiers. So Maestro and
- * RuPay are listed by the ranges really issued, not by their first digit. Source: ISO/IEC 7812 issuer ranges as
- * published by the networks; Korean domestic cards (94xx) by the Credit Finance Association's BIN list.
+ * RuPay are listed by the ranges commonly issued, not by their first digit. Source: the networks' ranges as collected
+ * in braintree/credit-card-type (card-types.ts), 13-digit Visa added; RuPay, Troy, Dankort and the Korean domestic
+ * cards (which begin with 9, in practice 94) by public descriptions only, not by an issuer's own list.
  */
 const RANGES: readonly (readonly [from: number, to: number, ...lengths: number[]])[] = [
   [4000, 4999, 13, 16, 19], // Visa
