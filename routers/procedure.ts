@@ -64,22 +64,50 @@ const t = initTRPC
 export const router = t.router;
 export const createCallerFactory = t.createCallerFactory;
 
-/** Demands a caller and, where one is named, a permission: its absence is the only 403 of the public interface. */
-const calledBySite = (permission: Permission | null) =>
-  t.procedure.use(({ ctx, next }) => {
-    if (ctx.caller === undefined) throw new Refusal('UNAUTHORIZED');
-    if (permission !== null && !ctx.caller.permissions.has(permission)) {
-      throw new Refusal('FORBIDDEN');
-    }
-    return next({ ctx: { caller: ctx.caller } });
+/** The base of the public procedures that read: one middleware, because each one copies the context. */
+export const publicProcedure = (permission: Permission | null) =>
+  t.procedure.use(async ({ ctx, getRawInput, next }) => {
+    const caller = demandCaller(ctx, permission);
+    refuseRawInput(await getRawInput());
+    return next({ ctx: { caller } });
   });
 
+/** The base of the public procedures that write: demands a well-formed Idempotency-Key without forbidden data. */
+export const idempotentProcedure = (permission: Permission) =>
+  t.procedure.use(async ({ ctx, getRawInput, next }) => {
+    const caller = demandCaller(ctx, permission);
+    const idempotencyKey = demandIdempotencyKey(ctx);
+    refuseRawInput(await getRawInput());
+    return next({ ctx: { caller, idempotencyKey } });
+  });
+
+/** A caller with the permission, where one is named: its absence is the only 403 of the public interface. */
+function demandCaller(ctx: { caller?: Caller | undefined }, permission: Permission | null): Caller {
+  if (ctx.caller === undefined) throw new Refusal('UNAUTHORIZED');
+  if (permission !== null && !ctx.caller.permissions.has(permission)) {
+    throw new Refusal('FORBIDDEN');
+  }
+  return ctx.caller;
+}
+
+function demandIdempotencyKey({
+  idempotencyKey: key,
+}: {
+  idempotencyKey?: string | undefined;
+}): string {
+  if (key === undefined) throw keyRefusal('is required');
+  if (!IdempotencyKey.safeParse(key).success) {
+    throw keyRefusal('must be 8 to 128 characters of A-Z a-z 0-9 . _ : -');
+  }
+  if (forbiddenKindOf(key) !== undefined) throw keyRefusal('must not hold forbidden data');
+  return key;
+}
+
 /**
- * Checks the raw input for what must not be stored, logged or worded (limits of JSON, forbidden data) before any schema
- * sees it: schemas drop what they do not know, and their errors may name it.
+ * Refuses what must not be stored, logged or worded (limits of JSON, forbidden data) before any schema sees it:
+ * schemas drop what they do not know, and their errors may name it.
  */
-const checkRawInput = t.middleware(async ({ getRawInput, next }) => {
-  const raw: unknown = await getRawInput();
+function refuseRawInput(raw: unknown): void {
   const problem = findJsonProblem(raw);
   const problems =
     problem !== undefined
@@ -91,26 +119,7 @@ const checkRawInput = t.middleware(async ({ getRawInput, next }) => {
   if (problems.length > 0) {
     throw new Refusal('CONTRACT_VALIDATION_FAILED', { details: wordProblems(problems) });
   }
-  return next();
-});
-
-/** The base of the public procedures that read. */
-export const publicProcedure = (permission: Permission | null) =>
-  calledBySite(permission).use(checkRawInput);
-
-/** The base of the public procedures that write: demands a well-formed Idempotency-Key without forbidden data. */
-export const idempotentProcedure = (permission: Permission) =>
-  calledBySite(permission)
-    .use(({ ctx, next }) => {
-      const key = ctx.idempotencyKey;
-      if (key === undefined) throw keyRefusal('is required');
-      if (!IdempotencyKey.safeParse(key).success) {
-        throw keyRefusal('must be 8 to 128 characters of A-Z a-z 0-9 . _ : -');
-      }
-      if (forbiddenKindOf(key) !== undefined) throw keyRefusal('must not hold forbidden data');
-      return next({ ctx: { idempotencyKey: key } });
-    })
-    .use(checkRawInput);
+}
 
 const keyRefusal = (problem: string): Refusal =>
   new Refusal('CONTRACT_VALIDATION_FAILED', { details: [`Idempotency-Key: ${problem}`] });

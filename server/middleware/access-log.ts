@@ -2,6 +2,9 @@ import type Koa from 'koa';
 import type { Logger } from 'pino';
 import type { Metrics } from '../metrics.ts';
 
+/** Asked every few seconds by machines; their lines would bury the others. */
+const PROBES = new Set(['/healthz', '/readyz', '/metrics']);
+
 /** One line and one measurement per request: route template, status, duration; never URL, header or body. */
 export function logAccess(log: Logger, metrics: Metrics): Koa.Middleware {
   return async (ctx, next) => {
@@ -11,11 +14,8 @@ export function logAccess(log: Logger, metrics: Metrics): Koa.Middleware {
     const operation = String(ctx.state['operation'] ?? ctx.state['route'] ?? 'other');
     metrics.requests.inc({ operation, status: ctx.status });
     metrics.requestSeconds.observe({ operation }, milliseconds / 1000);
-    if (ctx.status >= 500) {
-      log.warn(lineOf(ctx, milliseconds), 'request');
-    } else if (log.isLevelEnabled('info')) {
-      log.info(lineOf(ctx, milliseconds), 'request');
-    }
+    const level = PROBES.has(operation) ? 'debug' : ctx.status >= 500 ? 'warn' : 'info';
+    if (log.isLevelEnabled(level)) log[level](lineOf(ctx, milliseconds), 'request');
   };
 }
 
