@@ -1,8 +1,9 @@
 import { type FoldedText, isDigit, isLetter, wordBefore } from './folded-text.ts';
 
-/** IBAN length by country; then `n` where the account part is digits throughout, `a` where it begins
- * with four letters. Lengths agree with
- * validator.js (isIBAN.js), which follows the SWIFT registry; a few newer countries are added. */
+/**
+ * IBAN length by country; then `n` where the account part is digits throughout, `a` where it begins with four letters.
+ * Lengths agree with validator.js (isIBAN.js), which follows the SWIFT registry; a few newer countries are added.
+ */
 const IBAN_FORMATS = `
 AD24 AE23n AL28 AT20n AZ28a BA20n BE16n BG22a BH22a BI27n BR29 BY28 CH21 CR22n CY28 CZ24n DE22n DJ27n DK18n DO28 EE20n
 EG29n ES24n FI18n FK18 FO18n FR27 GB22a GE22 GI23a GL18n GR27 GT28 HN28 HR21n HU28n IE22a IL23n IQ23a IS26n IT27 JO30a KW30a
