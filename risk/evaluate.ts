@@ -18,8 +18,8 @@ export interface Judgement {
     /** Points of each hit that counted, by rule id. */
     readonly rule_scores: Readonly<Record<string, number>>;
   };
-  /** The answer of every rule, by rule id. */
-  readonly outcomes: Readonly<Record<string, RuleAnswer>>;
+  /** The answer of every rule, in the order of the rule set: an object by id would cost more than the rules. */
+  readonly answers: readonly RuleAnswer[];
 }
 
 /**
@@ -33,11 +33,11 @@ export function judge(
 ): Judgement {
   fillContext(event, features, rules);
   const gates: (boolean | 'ERROR' | undefined)[] = [];
-  const outcomes: Record<string, RuleAnswer> = {};
+  const answers: RuleAnswer[] = [];
   const hits: Hit[] = [];
   for (const compiled of rules.rules) {
     const answer = answerOf(compiled, features, rules, gates);
-    outcomes[compiled.rule.id] = answer;
+    answers.push(answer);
     if (answer === 'HIT') hits.push({ rule: compiled.rule, sentence: wordHit(compiled, rules) });
   }
   const counting = countingHits(hits);
@@ -50,7 +50,7 @@ export function judge(
       rule_scores: Object.fromEntries(counting.map(({ rule }) => [rule.id, rule.points])),
       evaluator_version: evaluatorVersion(rules),
     },
-    outcomes,
+    answers,
   };
 }
 
@@ -89,7 +89,7 @@ function answerOf(
     if (Number.isNaN(values[position])) return 'NOT_APPLICABLE';
   }
   for (const fact of expressions.facts) {
-    if (rules.context.event[fact] === undefined) return 'NOT_APPLICABLE';
+    if (rules.context.event?.[fact] === undefined) return 'NOT_APPLICABLE';
   }
   for (const [position, least] of expressions.needs) {
     // Written so that an absent value, NaN, fails it too.
@@ -111,7 +111,7 @@ function gateAnswer(
 ): boolean | 'ERROR' {
   const { run, positions, facts } = rules.gates[index] as Gate;
   for (const position of positions) if (Number.isNaN(values[position])) return false;
-  for (const fact of facts) if (rules.context.event[fact] === undefined) return false;
+  for (const fact of facts) if (rules.context.event?.[fact] === undefined) return false;
   try {
     const answer = run(rules.context);
     return typeof answer === 'boolean' ? answer : 'ERROR';

@@ -22,9 +22,12 @@ const DEVIATION = 14;
 const RATIO = 16;
 const Z = 18;
 
+/** Beyond it a double has no thousandths to round. */
+const LARGEST_ROUNDED = 2 ** 40;
+
 /** Writes the amount features of one entity; `first` is the position of its `amount_count_1h`. */
 export function writeAmounts(
-  values: Float64Array,
+  values: number[],
   first: number,
   state: EntityState | undefined,
   event: RiskEvent,
@@ -44,7 +47,7 @@ function amountsOf(state: EntityState, currency: string): CurrencyAmounts | unde
 }
 
 function writeShort(
-  values: Float64Array,
+  values: number[],
   at: number,
   buckets: readonly number[],
   to: number,
@@ -61,11 +64,11 @@ function writeShort(
   }
   values[at + COUNT] = count;
   values[at + SUM] = sum;
-  if (count > 0) values[at + MEAN] = sum / count;
+  if (count > 0) values[at + MEAN] = rounded(sum / count);
 }
 
 function writeLong(
-  values: Float64Array,
+  values: number[],
   at: number,
   first: number,
   long: 0 | 1,
@@ -94,14 +97,19 @@ function writeLong(
   values[at + SUM] = sum;
   if (count === 0) return;
   const amount = event.facts.amount_minor;
-  const mean = sum / count;
+  const mean = rounded(sum / count);
   values[at + MEAN] = mean;
   values[first + MAX + long] = max;
-  if (mean > 0) values[first + RATIO + long] = amount / mean;
+  if (mean > 0) values[first + RATIO + long] = rounded(amount / mean);
   if (count < 2) return;
   const variance = Math.max(0, squareSum(high, low) / count - mean * mean);
-  const deviation = Math.sqrt(variance);
+  const deviation = rounded(Math.sqrt(variance));
   values[first + DEVIATION + long] = deviation;
   // Without a floor a subscriber who always pays the same would look shocking one unit off.
-  values[first + Z + long] = (amount - mean) / Math.max(deviation, mean / 10, 1);
+  values[first + Z + long] = rounded((amount - mean) / Math.max(deviation, mean / 10, 1));
+}
+
+/** To thousandths: finer digits say nothing, and every stored vector would carry them. `+ 0` makes -0 a plain 0. */
+function rounded(value: number): number {
+  return value < LARGEST_ROUNDED ? Math.round(value * 1000) / 1000 + 0 : value;
 }

@@ -32,11 +32,11 @@ export function see(list: Counterparts, hash: number, sight: number): void {
   else list.splice(at, 0, sight, hash);
 }
 
-/** How many were last seen at or after `from`; the list's length in counterparts means that or more. */
-export function countSince(list: Counterparts, from: number): number {
-  let at = list.length;
+/** Position of the first one last seen at or after `from`, searched backwards from `start`, which must not be before it. */
+export function firstSince(list: Counterparts, from: number, start: number): number {
+  let at = start;
   while (at > 0 && (list[at - 2] as number) >= from) at -= 2;
-  return (list.length - at) / 2;
+  return at;
 }
 
 /** Whether a counterpart was last seen at or after `from`. */

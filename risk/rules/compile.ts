@@ -49,7 +49,7 @@ export interface CompiledRuleSet {
   readonly features: readonly (readonly [name: string, position: number])[];
   readonly labels: readonly (readonly [name: string, position: number])[];
   /** Reused for every event, so that judging allocates nothing per feature. */
-  readonly context: ReturnType<typeof emptyContext>;
+  readonly context: ExpressionContext;
   /** Why rules are broken; empty for a set that may be published. */
   readonly problems: readonly RuleProblem[];
 }

@@ -23,9 +23,9 @@ export class NumbersByName {
   [name: string]: number | undefined;
 }
 
-/** The variables of an expression. */
+/** The variables of an expression; `event` is set before each run. */
 export interface ExpressionContext {
-  readonly event: EventFacts;
+  event: EventFacts | undefined;
   readonly features: NumbersByName;
   readonly labels: NumbersByName;
 }
@@ -72,7 +72,7 @@ const BASE = new Environment({ limits: { maxAstNodes: 200, maxDepth: 30, maxList
 export function emptyContext(
   featureNames: Iterable<string>,
   labelNames: Iterable<string>,
-): { event: EventFacts | undefined; features: NumbersByName; labels: NumbersByName } {
+): ExpressionContext {
   const features = new FeatureNumbers();
   for (const name of featureNames) features[name] = undefined;
   const labels = new LabelNumbers();

@@ -28,12 +28,8 @@ export function runCases(set: RuleSet): FailedCase[] {
   for (const rule of set.rules) {
     const compiled = compileRuleSet({ ...set, rules: [rule] });
     for (const [index, example] of (rule.cases ?? []).entries()) {
-      const { outcomes } = judge(
-        { facts: factsOfCase(example) },
-        featuresOfCase(example),
-        compiled,
-      );
-      const answered = outcomes[rule.id] ?? 'ERROR';
+      const { answers } = judge({ facts: factsOfCase(example) }, featuresOfCase(example), compiled);
+      const answered = answers[0] ?? 'ERROR';
       if (answered !== example.answer) {
         failed.push({ rule: rule.id, index, expected: example.answer, answered });
       }
