@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import type { AdminRouter } from '../../routers/admin/router.ts';
+
+/** What kind of text a flag takes. `json` is anything a flag's text can say as JSON. */
+export type FieldKind = 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object' | 'json';
+
+/** One field of a procedure's input as a flag. */
+export interface Field {
+  /** Path in the input: `site_code`, `filter.site_code`. */
+  readonly path: readonly string[];
+  readonly kind: FieldKind;
+  /** Of an array's elements. */
+  readonly itemKind: FieldKind;
+  readonly choices: readonly string[];
+  readonly required: boolean;
+  readonly description: string;
+  readonly fallback: string | undefined;
+}
+
+/** One procedure as a command. */
+export interface Command {
+  readonly router: string;
+  readonly procedure: string;
+  /** Path on the wire: `sites.create`. */
+  readonly path: string;
+  readonly type: 'query' | 'mutation';
+  readonly description: string;
+  readonly fields: readonly Field[];
+}
+
+/** The parts of JSON Schema that zod produces for our inputs. */
+interface JsonSchema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly items?: JsonSchema;
+}
+
+interface Definition {
+  readonly type: 'query' | 'mutation';
+  readonly inputs: readonly z.ZodType[];
+}
+
+/** Every procedure of the router as a command, so that one added tomorrow is reachable without a change here. */
+export function commandsOf(router: AdminRouter): Command[] {
+  // At run time this is one flat record by path, which the router's type does not say.
+  const procedures = router._def.procedures as unknown as Record<string, { _def: Definition }>;
+  return Object.entries(procedures).map(
+    ([
+      path,
+      {
+        _def: { type, inputs },
+      },
+    ]) => {
+      const dot = path.indexOf('.');
+      const schema = schemaOf(inputs[0]);
+      return {
+        router: path.slice(0, dot),
+        procedure: path.slice(dot + 1),
+        path,
+        type,
+        description: schema.description ?? '',
+        fields: fieldsOf(schema, [], true),
+      };
+    },
+  );
+}
+
+function schemaOf(input: z.ZodType | undefined): JsonSchema {
+  if (input === undefined) return {};
+  return z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+}
+
+/** A nested object is a flag that takes JSON, and each of its fields is a dotted flag, never required by itself. */
+function fieldsOf(schema: JsonSchema, parents: readonly string[], outermost: boolean): Field[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
+    const path = [...parents, name];
+    const kind = kindOf(property);
+    const field: Field = {
+      path,
+      kind,
+      itemKind: property.items === undefined ? 'json' : kindOf(property.items),
+      choices: (property.enum ?? property.items?.enum ?? []).map(String),
+      required: outermost && schema.required?.includes(name) === true,
+      description: property.description ?? '',
+      fallback: property.default === undefined ? undefined : JSON.stringify(property.default),
+    };
+    return kind === 'object' ? [field, ...fieldsOf(property, path, false)] : [field];
+  });
+}
+
+const KINDS = new Set<string>(['string', 'integer', 'number', 'boolean', 'array', 'object']);
+
+const kindOf = (schema: JsonSchema): FieldKind =>
+  KINDS.has(schema.type ?? '') ? (schema.type as FieldKind) : 'json';
+
+/** How a field is written as a flag: `--site-code`, `--filter.site-code`. */
+export const flagOf = (field: Field): string => `--${field.path.join('.').replaceAll('_', '-')}`;

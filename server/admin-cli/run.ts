@@ -1,0 +1,114 @@
+import { adminRouter } from '../../routers/admin/router.ts';
+import {
+  CallRefused,
+  callProcedure,
+  connectionOf,
+  ServiceUnreachable,
+  type ConnectionEnvironment,
+} from './client.ts';
+import { commandsOf, type Command } from './commands.ts';
+import { buildInput, readCommandLine } from './flags.ts';
+import { commandHelp, overview, routerHelp } from './help.ts';
+import { show } from './table.ts';
+import { suggest, UsageError } from './usage-error.ts';
+
+/** What the command line works with; a terminal is where people read. */
+export interface CliWorld {
+  readonly args: readonly string[];
+  readonly environment: ConnectionEnvironment;
+  readonly isTerminal: boolean;
+  readonly readStdin: () => Promise<string>;
+  readonly print: (text: string) => void;
+  readonly complain: (text: string) => void;
+}
+
+/** Exit codes a script can rely on. */
+export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3 } as const;
+
+/** Runs one command. @returns the exit code, see {@link EXIT} */
+export async function runAdminCli(world: CliWorld): Promise<number> {
+  try {
+    await perform(world);
+    return EXIT.done;
+  } catch (error: unknown) {
+    if (error instanceof UsageError) world.complain(error.message);
+    else if (error instanceof CallRefused) world.complain(error.message);
+    else if (error instanceof ServiceUnreachable) world.complain(error.message);
+    else throw error;
+    return error instanceof UsageError
+      ? EXIT.usage
+      : error instanceof CallRefused
+        ? EXIT.refused
+        : EXIT.unreachable;
+  }
+}
+
+async function perform(world: CliWorld): Promise<void> {
+  const commands = commandsOf(adminRouter);
+  const { words, flags, common } = readCommandLine(world.args);
+  if (words.length === 0) {
+    if (world.args.length > 0 && !common.help) {
+      throw new UsageError('Name a router and a procedure first; --help lists them.');
+    }
+    world.print(overview(commands));
+    return;
+  }
+  const [router = '', procedure, ...rest] = words.flatMap(splitPath);
+  const group = commands.filter((command) => command.router === router);
+  if (group.length === 0) {
+    const routers = [...new Set(commands.map((command) => command.router))];
+    throw new UsageError(
+      `There is no router ${router}${suggest(router, routers) || '; --help lists them.'}`,
+    );
+  }
+  if (procedure === undefined) {
+    if (!common.help) {
+      const names = group.map((command) => command.procedure).join(', ');
+      throw new UsageError(`Name a procedure of ${router}: ${names}.`);
+    }
+    world.print(routerHelp(router, group));
+    return;
+  }
+  const command = commandNamed(group, router, procedure);
+  if (rest.length > 0) {
+    throw new UsageError(`"${rest[0]}" is not expected here; every value needs a flag.`);
+  }
+  if (common.help) {
+    world.print(commandHelp(command));
+    return;
+  }
+  const base = common.input === undefined ? {} : await readInput(common.input, world.readStdin);
+  const input = buildInput(command, flags, base);
+  const result = await callProcedure(connectionOf(world.environment), command, input);
+  const json = common.json || !world.isTerminal;
+  world.print(json ? JSON.stringify(result, null, 2) : show(result));
+}
+
+/** `dead-letters` and `dead_letters` are the same; so are `sites.create` and `sites create`. */
+const splitPath = (word: string): string[] => word.replaceAll('-', '_').split('.');
+
+function commandNamed(group: readonly Command[], router: string, procedure: string): Command {
+  const command = group.find((candidate) => candidate.procedure === procedure);
+  if (command !== undefined) return command;
+  const names = group.map((candidate) => candidate.procedure);
+  throw new UsageError(
+    `${router} has no procedure ${procedure}${suggest(procedure, names) || `; it has ${names.join(', ')}.`}`,
+  );
+}
+
+async function readInput(
+  source: string,
+  readStdin: () => Promise<string>,
+): Promise<Record<string, unknown>> {
+  const text = source === '-' ? await readStdin() : source;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new UsageError('--input is not JSON; give one object with the fields of the procedure.');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new UsageError('--input must be one JSON object with the fields of the procedure.');
+  }
+  return value as Record<string, unknown>;
+}
