@@ -92,17 +92,18 @@ describe('admin: sites and gates', () => {
 
   it('an unknown Site is refused with what to do', async () => {
     for (const call of [
-      service.as('viewer').sites.get({ site_code: 'nowhere' }),
-      admin().sites.approve({ site_code: 'nowhere' }),
-      admin().gates.record({
-        site_code: 'nowhere',
-        gate: 'QUALITY',
-        result: 'PASSED',
-        evidence: 'x',
-      }),
-      service.as('viewer').gates.list({ site_code: 'nowhere' }),
+      () => service.as('viewer').sites.get({ site_code: 'nowhere' }),
+      () => admin().sites.approve({ site_code: 'nowhere' }),
+      () =>
+        admin().gates.record({
+          site_code: 'nowhere',
+          gate: 'QUALITY',
+          result: 'PASSED',
+          evidence: 'x',
+        }),
+      () => service.as('viewer').gates.list({ site_code: 'nowhere' }),
     ]) {
-      const error = await refusalOf(call);
+      const error = await refusalOf(call());
       expect(error.code).to.equal('NOT_FOUND');
       expect(error.message).to.equal(
         'There is no Site nowhere; sites.list shows all, sites.create makes one.',
