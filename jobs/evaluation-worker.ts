@@ -20,6 +20,9 @@ const POLL_MS = 150;
 /** Wait after the database failed, ms. */
 const OUTAGE_MS = 500;
 
+/** How long a claimed batch waits for a database that went away, ms; less than the queue lets a claim stand. */
+const PATIENCE_MS = 12_000;
+
 /** Attempts at a batch that another worker crossed, before its jobs are settled one by one. */
 const CROSSED_ATTEMPTS = 5;
 
@@ -123,7 +126,7 @@ export class EvaluationWorker {
     return claims;
   }
 
-  async #settle(claims: readonly Claim[]): Promise<void> {
+  async #settle(claims: readonly Claim[], claimedAt = performance.now()): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const { outcome, now } = await this.#evaluate(claims);
@@ -135,11 +138,18 @@ export class EvaluationWorker {
         return;
       } catch (error: unknown) {
         const kind = failureKind(error);
-        if (kind === 'unavailable') throw error;
+        if (kind === 'unavailable') {
+          const patient = performance.now() - claimedAt < PATIENCE_MS;
+          if (!patient || this.#stopping.signal.aborted) throw error;
+          // The claims are still ours: given back now they would wait out their time instead.
+          await this.#idle(OUTAGE_MS, true);
+          attempt -= 1;
+          continue;
+        }
         const crossed = error instanceof StateMoved || kind === 'retryable';
         if (crossed && attempt < CROSSED_ATTEMPTS) continue;
         if (claims.length > 1) {
-          for (const claim of claims) await this.#settle([claim]);
+          for (const claim of claims) await this.#settle([claim], claimedAt);
         } else if (!(error instanceof ClaimLost) && claims[0] !== undefined) {
           await this.#fail(claims[0], error);
         }

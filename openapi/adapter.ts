@@ -107,7 +107,7 @@ async function answer(
     for (const [name, value] of reply.headers) ctx.set(name, value);
     ctx.body = body;
   } catch (error: unknown) {
-    throw refusalOf(error);
+    throw refusalOf(error, input);
   }
 }
 
@@ -134,13 +134,13 @@ function mergeInput(
 }
 
 /** What a failed procedure means on the wire; anything unforeseen passes unchanged and becomes a bland 500. */
-function refusalOf(error: unknown): unknown {
+function refusalOf(error: unknown, input: unknown): unknown {
   if (!(error instanceof TRPCError)) return error;
   const { cause } = error;
   if (cause instanceof Refusal) return cause;
   if (error.code === 'BAD_REQUEST' && cause instanceof ZodError) {
     return new Refusal('CONTRACT_VALIDATION_FAILED', {
-      details: wordProblems(problemsOfZodError(cause)),
+      details: wordProblems(problemsOfZodError(cause, input)),
     });
   }
   return cause ?? error;

@@ -9,6 +9,7 @@ import { createBoss, EVALUATE, evaluateQueueOptions } from '../jobs/queues.ts';
 import { Upkeep } from '../jobs/upkeep.ts';
 import type { Clock } from '../ledger/clock.ts';
 import type { Db } from '../ledger/database.ts';
+import { failureKind } from '../ledger/failures.ts';
 import { createIdSource } from '../ledger/ids.ts';
 import { IngestQueue, type IngestLimits } from '../ledger/ingest-queue.ts';
 import type { Services } from '../routers/services.ts';
@@ -74,7 +75,15 @@ export function wire(options: WireOptions): Wiring {
     applicationName: 'transaction-risk upkeep',
     statementTimeoutMs: 60_000,
   });
-  const bossOptions = { backend: options.backend, migrate: false, onError: fault('queue') };
+  const queueFault = fault('queue');
+  const bossOptions = {
+    backend: options.backend,
+    migrate: false,
+    // An absent database shows in readiness and answers; one line per lost connection would say nothing more.
+    onError: (error: Error) => {
+      if (failureKind(error) === 'unforeseen') queueFault(error);
+    },
+  };
   const boss = createBoss({
     ...bossOptions,
     url: options.appUrl,

@@ -21,11 +21,13 @@ export interface Merchant {
   evaluated(ingestionId: string, milliseconds?: number): Promise<Answer>;
 }
 
-/** A merchant with an API key (or without one). */
-export function merchant(url: string, apiKey?: string): Merchant {
+/** A merchant with an API key, with one for each call (see `keysOf`), or without one. */
+export function merchant(url: string, apiKey?: string | (() => Promise<string>)): Merchant {
   const call = async (method: string, path: string, init: RequestInit = {}): Promise<Answer> => {
     const headers = new Headers(init.headers);
-    if (apiKey !== undefined) headers.set('x-api-key', apiKey);
+    if (apiKey !== undefined) {
+      headers.set('x-api-key', typeof apiKey === 'string' ? apiKey : await apiKey());
+    }
     const response = await fetch(url + path, { ...init, method, headers });
     const text = await response.text();
     return {
@@ -50,13 +52,15 @@ export function merchant(url: string, apiKey?: string): Merchant {
     usage: () => call('GET', '/v1/usage'),
     async evaluated(id, milliseconds = 10_000) {
       const deadline = performance.now() + milliseconds;
+      let waited = 25;
       for (;;) {
         const answer = await ingestion(id);
         if (answer.body?.evaluation_status === 'SUCCEEDED') return answer;
         if (performance.now() > deadline) {
-          throw new Error(`${id} is still ${String(answer.body?.evaluation_status)}`);
+          throw new Error(`${id} is still ${JSON.stringify(answer.body)}`);
         }
-        await sleep(50);
+        // 120 requests a minute are all a credential has.
+        await sleep((waited += 25));
       }
     },
   };
