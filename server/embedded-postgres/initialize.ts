@@ -112,7 +112,12 @@ async function runInitdb(
   });
   if (code === 0) return;
   if (errors.includes('No space left on device')) throw diskFull(place.directory);
-  const lines = errors.split('\n').filter((line) => /error|fatal/i.test(line));
+  if (errors.includes('could not look up effective user ID')) {
+    throw new EmbeddedPostgresError(
+      `PostgreSQL needs a user with a name, and uid ${process.getuid?.()} has none: add it to /etc/passwd, start the service as another user, or set DATABASE_URL.`,
+    );
+  }
+  const lines = errors.split('\n').filter((line) => /error|fatal|could not/i.test(line));
   const reason = lines.at(-1)?.trim() ?? `exit code ${code}`;
   throw new EmbeddedPostgresError(
     `The database could not be created in ${place.data} (${reason}): correct the cause and start again, nothing was kept.`,

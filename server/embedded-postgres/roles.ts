@@ -44,7 +44,7 @@ export async function createDatabase(
   const source =
     options.template === undefined
       ? `TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'`
-      : `TEMPLATE ${admin.escapeIdentifier(options.template)}`;
+      : `TEMPLATE ${admin.escapeIdentifier(options.template)} STRATEGY file_copy`;
   await admin.query(`CREATE DATABASE ${name} OWNER ${owner} ${source}`);
 }
 
