@@ -6,6 +6,7 @@ import {
   DAY_AMOUNT_STRIDE,
   type EntityState,
 } from './state.ts';
+import { packSights, unpackSights } from './pack-sights.ts';
 import { bucketOf, SIGHT_UNIT, type LevelIndex } from './windows.ts';
 
 /** Version of the text form and of what it means; a change of buckets or caps needs a new one and a rebuild. */
@@ -19,7 +20,7 @@ type Stored = [
   attempts: number,
   counts: number[][],
   amounts: [string, number[], number[], number[]][],
-  counterparts: number[][],
+  counterparts: string[],
   recent: number[],
   profileVersion: number | null,
   profileAt: number | null,
@@ -28,7 +29,8 @@ type Stored = [
 
 /**
  * The text of a state: a JSON array. Bucket numbers, sights and instants are written as distances from the newest
- * event: one or two digits instead of nine.
+ * event: one or two digits instead of nine. A card with a few payments takes 200 to 900 characters, the busiest shop
+ * below 6,000, and nothing more than 12,000 (three busy currencies).
  */
 export function encodeState(state: EntityState): string {
   const base = Number.isFinite(state.newest) ? state.newest : 0;
@@ -46,7 +48,7 @@ export function encodeState(state: EntityState): string {
       mirror(hours, AMOUNT_STRIDE, bucketOf(base, 2)),
       mirror(days, DAY_AMOUNT_STRIDE, bucketOf(base, 3)),
     ]),
-    state.counterparts.map((list) => mirror(list, 2, Math.floor(base / SIGHT_UNIT))),
+    state.counterparts.map((list) => packSights(list, Math.floor(base / SIGHT_UNIT))),
     mirror(state.recent, 1, base * 4 + 3),
     finiteOrNull(state.profileVersion),
     finiteOrNull(state.profileAt),
@@ -84,7 +86,7 @@ export function decodeState(text: string, kind: EntityKind): EntityState {
       hours: mirror(hours, AMOUNT_STRIDE, bucketOf(base, 2)),
       days: mirror(days, DAY_AMOUNT_STRIDE, bucketOf(base, 3)),
     })),
-    counterparts: counterparts.map((list) => mirror(list, 2, Math.floor(base / SIGHT_UNIT))),
+    counterparts: counterparts.map((text) => unpackSights(text, Math.floor(base / SIGHT_UNIT))),
     recent: mirror(recent, 1, base * 4 + 3),
     profileVersion: stored[8] ?? -Infinity,
     profileAt: stored[9] ?? -Infinity,

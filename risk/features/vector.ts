@@ -63,7 +63,9 @@ export function decodeFeatures(text: string): Features {
     const run = token[0] === 'z' || token[0] === 'n' || token[0] === 'r' ? token[0] : undefined;
     const number = Number(run === undefined ? token : token.slice(1));
     const end = run === undefined ? at + 1 : at + number;
-    if (!Number.isFinite(number) || token === '' || !(end > at && end <= values.length)) break;
+    if (!Number.isFinite(number) || token === '' || !(end > at && end <= values.length)) {
+      throw new RangeError('Stored features are not readable.');
+    }
     if (run === undefined) values[at] = number;
     else if (run === 'z') values.fill(0, at, end);
     else if (run === 'r') values.fill(values[at - 1] ?? Number.NaN, at, end);

@@ -189,10 +189,17 @@ function problemOf(rule: Rule, where: RuleProblem['where'], error: unknown): Rul
 }
 
 function contentHash(set: RuleSet): string {
-  const content = set.rules.map(({ cases: _, ...rule }) => rule);
-  return hash(
-    'sha256',
-    canonicalJson({ id: set.id, version: set.version, rules: content }),
-    'hex',
-  ).slice(0, 8);
+  const rules = set.rules.map((rule) => {
+    const { cases: _cases, ...content } = rule;
+    return content;
+  });
+  const content = { id: set.id, version: set.version, rules };
+  let text: string;
+  try {
+    text = canonicalJson(content);
+  } catch {
+    // No JSON, such as a limit that is NaN: the rule is a problem already, and still wants a name for its results.
+    text = JSON.stringify(content);
+  }
+  return hash('sha256', text, 'hex').slice(0, 8);
 }
