@@ -5,6 +5,7 @@ import { getHTTPStatusCodeFromError } from '@trpc/server/http';
 import { TRPC_ERROR_CODES_BY_KEY } from '@trpc/server/rpc';
 import type Koa from 'koa';
 import { failureKind } from '../ledger/failures.ts';
+import { listProcedures } from '../routers/admin/procedure-list.ts';
 import { adminRouter } from '../routers/admin/router.ts';
 import type { Context, Operator } from '../routers/procedure.ts';
 import type { Services } from '../routers/services.ts';
@@ -40,7 +41,10 @@ export interface AdminHttpOptions {
 export function createAdminMiddleware(options: AdminHttpOptions): Koa.Middleware {
   const login = createLogin(options.operatorOf);
   return async (ctx, next) => {
-    if (!ctx.path.startsWith(`${ADMIN_PATH}/`)) return next();
+    if (!ctx.path.startsWith(`${ADMIN_PATH}/`)) {
+      await next();
+      return;
+    }
     ctx.state['route'] = ADMIN_PATH;
     ctx.state['operation'] = operationOf(ctx.path);
     ctx.set('Cache-Control', 'no-store');
@@ -55,10 +59,12 @@ export function createAdminMiddleware(options: AdminHttpOptions): Koa.Middleware
   };
 }
 
+const KNOWN = new Set(listProcedures().map(({ path }) => path));
+
 /** Only names that the router knows: whatever a caller makes up must not become a metric's label. */
 function operationOf(path: string): string {
   const procedure = path.slice(ADMIN_PATH.length + 1);
-  return Object.hasOwn(adminRouter._def.procedures, procedure) ? `admin.${procedure}` : 'admin';
+  return KNOWN.has(procedure) ? `admin.${procedure}` : 'admin';
 }
 
 /**
@@ -104,7 +110,7 @@ async function answer(
   { services, onFault }: AdminHttpOptions,
 ): Promise<void> {
   // Only what is needed of the request goes on: no header can ask tRPC for streaming or another body format.
-  const request = new Request(new URL(ctx.url, 'http://admin.invalid'), {
+  const request = new Request(`http://admin.invalid${ctx.path}?${ctx.querystring}`, {
     method: ctx.method,
     headers: { 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body }),

@@ -15,7 +15,7 @@ const DISCARD_LIMIT = 8 * 1024 * 1024;
  */
 export async function readAdminInput(ctx: Koa.Context): Promise<string | undefined> {
   if (ctx.method === 'GET') {
-    const input = ctx.URL.searchParams.get('input');
+    const input = new URLSearchParams(ctx.querystring).get('input');
     if (input !== null && input !== '') refuseBrokenJson(input, 'The input in the URL');
     return undefined;
   }

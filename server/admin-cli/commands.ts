@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AdminRouter } from '../../routers/admin/router.ts';
+import { listProcedures } from '../../routers/admin/procedure-list.ts';
 
 /** What kind of text a flag takes. `json` is anything a flag's text can say as JSON. */
 export type FieldKind = 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object' | 'json';
@@ -39,34 +39,20 @@ interface JsonSchema {
   readonly items?: JsonSchema;
 }
 
-interface Definition {
-  readonly type: 'query' | 'mutation';
-  readonly inputs: readonly z.ZodType[];
-}
-
-/** Every procedure of the router as a command, so that one added tomorrow is reachable without a change here. */
-export function commandsOf(router: AdminRouter): Command[] {
-  // At run time this is one flat record by path, which the router's type does not say.
-  const procedures = router._def.procedures as unknown as Record<string, { _def: Definition }>;
-  return Object.entries(procedures).map(
-    ([
+/** Every procedure as a command, so that one added tomorrow is reachable without a change here. */
+export function adminCommands(): Command[] {
+  return listProcedures().map(({ path, type, input }) => {
+    const dot = path.indexOf('.');
+    const schema = schemaOf(input);
+    return {
+      router: path.slice(0, dot),
+      procedure: path.slice(dot + 1),
       path,
-      {
-        _def: { type, inputs },
-      },
-    ]) => {
-      const dot = path.indexOf('.');
-      const schema = schemaOf(inputs[0]);
-      return {
-        router: path.slice(0, dot),
-        procedure: path.slice(dot + 1),
-        path,
-        type,
-        description: schema.description ?? '',
-        fields: fieldsOf(schema, [], true),
-      };
-    },
-  );
+      type,
+      description: schema.description ?? '',
+      fields: fieldsOf(schema, [], true),
+    };
+  });
 }
 
 function schemaOf(input: z.ZodType | undefined): JsonSchema {

@@ -149,45 +149,54 @@ function scalarOf(
   choices: readonly string[],
 ): unknown {
   switch (kind) {
-    case 'string': {
-      if (choices.length === 0) return text;
-      const choice = choices.find((known) => known.toLowerCase() === text.toLowerCase());
-      if (choice === undefined) {
-        throw new UsageError(
-          `${name} must be one of ${choices.join(', ')}${suggest(text, choices) || '.'}`,
-        );
-      }
-      return choice;
-    }
+    case 'string':
+      return choices.length === 0 ? text : choiceOf(name, text, choices);
     case 'integer':
-      if (!/^[+-]?\d+$/.test(text) || !Number.isSafeInteger(Number(text))) {
-        throw new UsageError(`${name} must be a whole number.`);
-      }
-      return Number(text);
+      return demand(
+        /^[+-]?\d+$/.test(text) && Number.isSafeInteger(Number(text)),
+        name,
+        'a whole number',
+        Number(text),
+      );
     case 'number':
-      if (text.trim() === '' || !Number.isFinite(Number(text))) {
-        throw new UsageError(`${name} must be a number.`);
-      }
-      return Number(text);
+      return demand(
+        text.trim() !== '' && Number.isFinite(Number(text)),
+        name,
+        'a number',
+        Number(text),
+      );
     case 'boolean':
-      if (text !== 'true' && text !== 'false') {
-        throw new UsageError(`${name} must be true or false.`);
-      }
-      return text === 'true';
+      return demand(text === 'true' || text === 'false', name, 'true or false', text === 'true');
     case 'object': {
       const value = parseJson(name, text);
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-        throw new UsageError(`${name} must be a JSON object such as '{}'.`);
-      }
-      return value;
+      const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+      return demand(isObject, name, "a JSON object such as '{}'", value);
     }
     case 'array':
     case 'json':
-      try {
-        return JSON.parse(text) as unknown;
-      } catch {
-        return text;
-      }
+      return parseLoosely(text);
+  }
+  return kind satisfies never;
+}
+
+function demand<Value>(holds: boolean, name: string, what: string, value: Value): Value {
+  if (!holds) throw new UsageError(`${name} must be ${what}.`);
+  return value;
+}
+
+function choiceOf(name: string, text: string, choices: readonly string[]): string {
+  const choice = choices.find((known) => known.toLowerCase() === text.toLowerCase());
+  if (choice !== undefined) return choice;
+  const hint = suggest(text, choices) || '.';
+  throw new UsageError(`${name} must be one of ${choices.join(', ')}${hint}`);
+}
+
+/** What is no JSON is meant as text. */
+function parseLoosely(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
   }
 }
 

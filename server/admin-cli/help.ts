@@ -1,4 +1,4 @@
-import { flagOf, type Command, type Field } from './commands.ts';
+import { flagOf, type Command, type Field, type FieldKind } from './commands.ts';
 import { columns } from './table.ts';
 
 const USAGE = 'npm run --silent admin --';
@@ -63,22 +63,17 @@ export function commandHelp(command: Command): string {
   ].join('\n');
 }
 
-function placeholder(field: Field): string {
-  switch (field.kind) {
-    case 'boolean':
-      return '';
-    case 'array':
-      return 'A,B,...';
-    case 'object':
-    case 'json':
-      return 'JSON';
-    case 'integer':
-    case 'number':
-      return 'N';
-    case 'string':
-      return 'TEXT';
-  }
-}
+const PLACEHOLDERS: Record<FieldKind, string> = {
+  boolean: '',
+  array: 'A,B,...',
+  object: 'JSON',
+  json: 'JSON',
+  integer: 'N',
+  number: 'N',
+  string: 'TEXT',
+};
+
+const placeholder = (field: Field): string => PLACEHOLDERS[field.kind];
 
 function explain(field: Field): string {
   const parts = [

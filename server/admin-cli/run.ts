@@ -1,4 +1,3 @@
-import { adminRouter } from '../../routers/admin/router.ts';
 import {
   CallRefused,
   callProcedure,
@@ -6,7 +5,7 @@ import {
   ServiceUnreachable,
   type ConnectionEnvironment,
 } from './client.ts';
-import { commandsOf, type Command } from './commands.ts';
+import { adminCommands, type Command } from './commands.ts';
 import { buildInput, readCommandLine } from './flags.ts';
 import { commandHelp, overview, routerHelp } from './help.ts';
 import { show } from './table.ts';
@@ -44,7 +43,7 @@ export async function runAdminCli(world: CliWorld): Promise<number> {
 }
 
 async function perform(world: CliWorld): Promise<void> {
-  const commands = commandsOf(adminRouter);
+  const commands = adminCommands();
   const { words, flags, common } = readCommandLine(world.args);
   if (words.length === 0) {
     if (world.args.length > 0 && !common.help) {

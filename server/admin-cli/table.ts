@@ -29,17 +29,30 @@ function tableOf(rows: readonly unknown[]): string {
   const names = [...new Set(records.flatMap((record) => Object.keys(record)))];
   const lines = [names, ...records.map((record) => names.map((name) => cell(record[name])))];
   const widths = names.map((_, column) =>
-    Math.max(...lines.map((line) => [...(line[column] ?? '')].length)),
+    Math.max(...lines.map((line) => widthOf(line[column] ?? ''))),
   );
   const draw = (line: readonly string[]): string =>
     line
-      .map((text, column) => text + ' '.repeat((widths[column] ?? 0) - [...text].length))
+      .map((text, column) => text + ' '.repeat((widths[column] ?? 0) - widthOf(text)))
       .join('  ')
       .trimEnd();
   const [head = [], ...body] = lines;
   return [draw(head), widths.map((width) => '-'.repeat(width)).join('  '), ...body.map(draw)].join(
     '\n',
   );
+}
+
+/** Wide in every terminal: Hangul, Kana, Han, full-width forms, emoji (Unicode Standard Annex 11, roughly). */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+
+/** Terminal columns of a text, so that rows with names in any script line up. */
+function widthOf(text: string): number {
+  let width = 0;
+  for (const character of text) {
+    if (!/\p{M}/u.test(character)) width += WIDE.test(character) ? 2 : 1;
+  }
+  return width;
 }
 
 /** Control characters of stored texts must not reach the terminal: they could move the cursor or hide a line. */

@@ -46,7 +46,11 @@ describe('admin over HTTP', () => {
         onFault: (error) => faults.push(error),
       }),
     );
-    server = createServer(app.callback()).listen(0, '127.0.0.1');
+    const handle = app.callback();
+    server = createServer((request, response) => void handle(request, response)).listen(
+      0,
+      '127.0.0.1',
+    );
     await once(server, 'listening');
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/admin/trpc`;
   });
