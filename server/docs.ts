@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import Router from '@koa/router';
+import { Router } from '@koa/router';
 import type Koa from 'koa';
 import { Refusal } from '../contract/errors.ts';
 import { renderDocsPage } from '../openapi/docs-page.ts';
@@ -35,7 +35,10 @@ export function createDocsRouter(): Router {
   const json = readRoomFile('openapi.json');
   const style = readRoomFile('docs/style.css');
   const icon = readRoomFile('docs/icon.svg');
-  const page = renderDocsPage(JSON.parse(json) as ApiDocument);
+  const page = renderDocsPage({
+    document: JSON.parse(json) as ApiDocument,
+    verifierSource: readRoomFile('docs/verify-webhook.ts'),
+  });
   const docs = new Router({ sensitive: true, strict: true });
   const assets: Record<string, Asset> = {
     '/docs': { type: 'text/html; charset=utf-8', body: (ctx) => page(originOf(ctx)) },
