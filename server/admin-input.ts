@@ -43,7 +43,10 @@ async function receive(ctx: Koa.Context): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of ctx.req as AsyncIterable<Buffer>) {
+    // Leaving the loop must not destroy the request: the refusal is still to be sent.
+    for await (const chunk of ctx.req.iterator({
+      destroyOnReturn: false,
+    }) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size <= ADMIN_BODY_LIMIT) chunks.push(chunk);
       else chunks.length = 0;

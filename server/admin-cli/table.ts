@@ -27,7 +27,7 @@ export function show(result: unknown): string {
 function tableOf(rows: readonly unknown[]): string {
   const records = rows.map((row) => (isRecord(row) ? row : { value: row }));
   const names = [...new Set(records.flatMap((record) => Object.keys(record)))];
-  const lines = [names, ...records.map((record) => names.map((name) => cell(record[name])))];
+  const lines = [names, ...records.map((record) => names.map((name) => cut(cell(record[name]))))];
   const widths = names.map((_, column) =>
     Math.max(...lines.map((line) => widthOf(line[column] ?? ''))),
   );
@@ -55,12 +55,40 @@ function widthOf(text: string): number {
   return width;
 }
 
+/** A cell of a table; what is longer is shown whole by --json. */
+const CELL_COLUMNS = 60;
+
+function cut(text: string): string {
+  let kept = '';
+  let width = 0;
+  for (const character of text) {
+    width += widthOf(character);
+    if (width > CELL_COLUMNS) return `${kept}…`;
+    kept += character;
+  }
+  return kept;
+}
+
 /** Control characters of stored texts must not reach the terminal: they could move the cursor or hide a line. */
 function cell(value: unknown): string {
-  if (value === null || value === undefined) return '-';
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
   // oxlint-disable-next-line no-control-regex -- exactly these are meant
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, '\ufffd');
+  return textOf(value).replaceAll(
+    /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
+    '\ufffd',
+  );
+}
+
+/** A value on one line, without the noise of JSON. */
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) {
+    return value.map(textOf).join(value.some((item) => isRecord(item)) ? '; ' : ', ');
+  }
+  if (!isRecord(value)) return JSON.stringify(value);
+  return Object.entries(value)
+    .map(([name, inner]) => `${name}=${textOf(inner)}`)
+    .join(' ');
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
