@@ -69,14 +69,11 @@ function cut(text: string): string {
   return kept;
 }
 
+// oxlint-disable-next-line no-control-regex -- exactly these are meant
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+
 /** Control characters of stored texts must not reach the terminal: they could move the cursor or hide a line. */
-function cell(value: unknown): string {
-  // oxlint-disable-next-line no-control-regex -- exactly these are meant
-  return textOf(value).replaceAll(
-    /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
-    '\ufffd',
-  );
-}
+const cell = (value: unknown): string => textOf(value).replaceAll(CONTROLS, '\ufffd');
 
 /** A value on one line, without the noise of JSON. */
 function textOf(value: unknown): string {
