@@ -139,7 +139,7 @@ export const AMOUNT_RULES: readonly Rule[] = [
   },
 ];
 
-/** Two steps of one observation, for a card or a customer with at least five approved payments. */
+/** Three steps of one observation, the first too weak to need a look alone, for a card or a customer with at least five approved payments. */
 function ownHistory(
   entity: 'card' | 'customer',
   words: string,
@@ -156,6 +156,19 @@ function ownHistory(
   const z = `${entity}_amount_z_30d`;
   const enough = { [`${entity}_amount_count_30d`]: 5 };
   return [
+    {
+      ...common,
+      id: `${entity}_amount_high`,
+      points: 15,
+      when: `features.${ratio} >= times && features.${z} >= limit`,
+      limits: { times: 2, limit: 2.5 },
+      message: `The amount is {features.${ratio}} times the mean and {features.${z}} deviations above that of this ${words} over 30 days (thresholds {times} and {limit}).`,
+      cases: [
+        { features: { ...enough, [ratio]: 2, [z]: 2.5 }, answer: 'HIT' },
+        { features: { ...enough, [ratio]: 1.9, [z]: 9 }, answer: 'NO_HIT' },
+        { features: { ...enough, [ratio]: 9, [z]: 2.4 }, answer: 'NO_HIT' },
+      ],
+    },
     {
       ...common,
       id: `${entity}_amount_unusual`,
