@@ -45,8 +45,7 @@ export function createAdminMiddleware(options: AdminHttpOptions): Koa.Middleware
       await next();
       return;
     }
-    ctx.state['route'] = ADMIN_PATH;
-    ctx.state['operation'] = operationOf(ctx.path);
+    nameOperation(ctx);
     ctx.set('Cache-Control', 'no-store');
     try {
       const address = options.addressOf(ctx);
@@ -61,10 +60,12 @@ export function createAdminMiddleware(options: AdminHttpOptions): Koa.Middleware
 
 const KNOWN = new Set(listProcedures().map(({ path }) => path));
 
-/** Only names that the router knows: whatever a caller makes up must not become a metric's label. */
-function operationOf(path: string): string {
-  const procedure = path.slice(ADMIN_PATH.length + 1);
-  return KNOWN.has(procedure) ? `admin.${procedure}` : 'admin';
+/** Names the call for logs and metrics: only names that the router knows, whatever a caller makes up. */
+function nameOperation(ctx: Koa.Context): void {
+  const procedure = ctx.path.slice(ADMIN_PATH.length + 1);
+  const known = KNOWN.has(procedure);
+  ctx.state['route'] = known ? `${ADMIN_PATH}/${procedure}` : ADMIN_PATH;
+  ctx.state['operation'] = known ? `admin.${procedure}` : 'admin';
 }
 
 /**
