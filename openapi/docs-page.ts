@@ -1,5 +1,5 @@
 import { errorSection } from './docs/error-section.ts';
-import { escapeHtml, markup, type Markup } from './docs/markup.ts';
+import { escapeHtml, markup, trusted, type Markup } from './docs/markup.ts';
 import { operationSection, operationsIn } from './docs/operation-section.ts';
 import { paragraphs } from './docs/prose.ts';
 import { evaluationStatus, forbiddenData, limits, paymentLife } from './docs/reference-sections.ts';
@@ -100,7 +100,7 @@ function pageOf({ info }: ApiDocument, sections: readonly Section[]): Markup {
 <main id="content" tabindex="-1">
 <header class="intro">
 <h1>${info.title}</h1>
-<p class="facts"><span>Version ${info.version}</span> <a href="/openapi.json">OpenAPI 3.0 description</a></p>
+<p class="facts"><span>Version ${info.version}</span> <span>Base URL <code>${trusted(ORIGIN_MARK)}</code></span> <a href="/openapi.json">OpenAPI 3.0 description</a></p>
 ${paragraphs(info.description)}
 </header>
 ${sections.map(

@@ -16,8 +16,8 @@ const REQUEST_ID = 'req_3f9a1c0e7b5d4e2a8c6f0b1d2e3a4c5d';
 const EVENT_ID = 'order-20260301-000017';
 const INGESTION_ID = 'ing_1024';
 
-/** A card payment that was authorised: the event most callers begin with. */
-export const AUTHORISATION: TransactionEvent = {
+/** A card payment that was authorised, with what the evaluation reads. */
+const AUTHORISATION: TransactionEvent = {
   schema_version: '1.0',
   source_event_id: EVENT_ID,
   occurred_at: '2026-03-01T09:00:00+09:00',
@@ -46,6 +46,19 @@ export const AUTHORISATION: TransactionEvent = {
   device: { device_id: 'd-5b1f77' },
   network: { ip_prefix: '203.0.113.0/24', country: 'KR' },
   order: { shipping_country: 'KR' },
+};
+
+/** The shortest authorisation that says something about the card: what a newcomer sends first. */
+export const QUICK_START_EVENT: TransactionEvent = {
+  schema_version: AUTHORISATION.schema_version,
+  source_event_id: EVENT_ID,
+  occurred_at: AUTHORISATION.occurred_at,
+  sent_at: AUTHORISATION.sent_at,
+  source_system: AUTHORISATION.source_system,
+  event_type: AUTHORISATION.event_type,
+  merchant_external_id: 'merchant-042',
+  transaction: AUTHORISATION.transaction,
+  payment_method: { type: 'CARD', token: 'tok_8f14e45fceea' },
 };
 
 const REFUND: TransactionEvent = {

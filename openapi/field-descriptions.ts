@@ -43,16 +43,16 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
 
   'PaymentMethodContext.type': 'Kind of payment method, such as CARD.',
 
-  'AcceptedIngestion.status': 'Always ACCEPTED.',
+  'AcceptedIngestion.status': 'The event is accepted.',
   'AcceptedIngestion.received_at': 'When the service received the first acceptance, UTC.',
   'AcceptedIngestion.schema_version': 'Version of the contract.',
   'AcceptedIngestion.processing_state':
     'QUEUED: stored and queued, in one commit. VALIDATED is reserved.',
 
-  'SandboxSimulation.environment': 'Always sandbox.',
-  'SandboxSimulation.status': 'Always SIMULATED.',
-  'SandboxSimulation.accepted': 'Always true.',
-  'SandboxSimulation.persistence': 'Always NONE: nothing was stored.',
+  'SandboxSimulation.environment': 'Which kind of key was used.',
+  'SandboxSimulation.status': 'This is no real evaluation.',
+  'SandboxSimulation.accepted': 'The event satisfies the contract.',
+  'SandboxSimulation.persistence': 'What was stored: nothing.',
   'SandboxSimulation.risk_score': 'Higher is riskier.',
   'SandboxSimulation.decision': 'What the evaluation would advise; the sandbox knows no hold.',
   'SandboxSimulation.reasons': 'Most important first.',
@@ -67,12 +67,12 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
 
   'OutcomeLabelRequest.outcome_label': 'What the payment turned out to be.',
   'OutcomeLabelAccepted.outcome_label': 'The label as sent.',
-  'OutcomeLabelAccepted.status': 'Always ACCEPTED.',
+  'OutcomeLabelAccepted.status': 'The label is accepted.',
 
-  'SandboxUsage.environment': 'Always sandbox.',
-  'SandboxUsage.persistence': 'Always NONE.',
+  'SandboxUsage.environment': 'Which kind of key was used.',
+  'SandboxUsage.persistence': 'What is stored: nothing.',
   'SandboxUsage.quota': 'Always null today: the sandbox consumes no quota.',
-  'ProductionUsage.environment': 'Always production.',
+  'ProductionUsage.environment': 'Which kind of key was used.',
   'ProductionUsage.quota': 'Quota of the calling credential.',
   'ProductionQuota.limit': 'Acceptances that the active contract allows in the month.',
   'ProductionQuota.accepted': 'Events accepted for the first time; repeated calls do not count.',

@@ -17,13 +17,11 @@ export function curlOf(
   const headers = parameters
     .filter((parameter) => parameter.in === 'header')
     .map(({ name, schema }) => `-H '${name}: ${String(schema.example)}'`);
-  const lines: Child[] = [
-    method === 'get' ? '' : `-X ${method.toUpperCase()}`,
-    `"$BASE_URL${address}"`,
-    '-H "x-api-key: $API_KEY"',
-    ...headers,
-  ].filter((line) => line !== '');
   const example = firstExample(operation);
+  // curl sends GET by itself, and POST where there is a body.
+  if ((method === 'post') !== (example !== undefined))
+    throw new Error(`${method} ${path} needs -X`);
+  const lines: Child[] = [`"$BASE_URL${address}"`, '-H "x-api-key: $API_KEY"', ...headers];
   if (example !== undefined) lines.push("-H 'Content-Type: application/json'", body(example));
   return command(lines);
 }

@@ -2,7 +2,7 @@ import { ERRORS } from '../../contract/errors.ts';
 import type { ApiDocument } from '../document-types.ts';
 import { markup, type Markup } from './markup.ts';
 import { badge, commonRefusals } from './operation-section.ts';
-import { inline, textTable } from './prose.ts';
+import { identifier, inline, textTable } from './prose.ts';
 
 /** Every error code with its advice, from the one table that the answers themselves come from. */
 export function errorSection(document: ApiDocument): Markup {
@@ -13,7 +13,7 @@ repeated, nor are names of fields the contract does not know (they appear as <co
 ${textTable(
   ['Code', 'Status', 'Meaning', 'What to do', 'Retry'],
   Object.entries(ERRORS).map(([code, { status, message, advice }]) => [
-    markup`<code>${code}</code>`,
+    identifier(code),
     badge(String(status)),
     message,
     advice,

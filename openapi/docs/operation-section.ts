@@ -9,9 +9,9 @@ import type {
 import { codeBlock, json } from './code-block.ts';
 import { curlOf } from './curl.ts';
 import { markup, type Markup } from './markup.ts';
-import { inline, paragraphs, textTable } from './prose.ts';
+import { identifier, inline, paragraphs, textTable } from './prose.ts';
 import { resolve } from './resolve.ts';
-import { schemaLine, schemaTable } from './schema-table.ts';
+import { parameterTable, schemaTable } from './schema-table.ts';
 
 /** An operation with its place. */
 export interface PlacedOperation {
@@ -41,7 +41,8 @@ export function operationSection(document: ApiDocument, placed: PlacedOperation)
   const { method, path, operation } = placed;
   const common = commonRefusals(document);
   const responses = Object.entries(operation.responses);
-  const successes = responses.filter(([status]) => status.startsWith('2'));
+  // What production answers comes first.
+  const successes = responses.filter(([status]) => status.startsWith('2')).toReversed();
   const refusals = responses.filter(([status]) => !status.startsWith('2') && !common.has(status));
   return markup`<section class="operation" id="${operation.operationId}">
 <div class="words">
@@ -49,7 +50,7 @@ export function operationSection(document: ApiDocument, placed: PlacedOperation)
 <p class="route"><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code></p>
 <p class="id">operationId <code>${operation.operationId}</code></p>
 ${paragraphs(operation.description)}
-${parameterTable(document, operation)}
+${parametersPart(document, operation)}
 ${bodyPart(document, operation)}
 ${successes.map(([status, response]) => successPart(document, status, response))}
 <h4>Refusals</h4>
@@ -65,7 +66,7 @@ ${textTable(
 <div class="examples">
 ${codeBlock('Request', curlOf(document, placed))}
 ${exampleParts('Request body', operation.requestBody?.content['application/json'], 1)}
-${successes.toReversed().map(([status, { content }]) => exampleParts(`Response ${status}`, content['application/json'], 0))}
+${successes.map(([status, { content }]) => exampleParts(`Response ${status}`, content['application/json'], 0))}
 ${refusalExamples(refusals)}
 </div>
 </section>`;
@@ -76,19 +77,13 @@ export function badge(status: string): Markup {
   return markup`<span class="status s${status.slice(0, 1)}">${status}</span>`;
 }
 
-function parameterTable(document: ApiDocument, operation: ApiOperation): Markup | undefined {
+function parametersPart(document: ApiDocument, operation: ApiOperation): Markup | undefined {
   const parameters = operation.parameters.map((parameter) =>
     resolve<Parameter>(document, parameter),
   );
   if (parameters.length === 0) return undefined;
   return markup`<h4>Parameters</h4>
-<table class="fields">
-<thead><tr><th scope="col">Name</th><th scope="col">In</th><th scope="col">Meaning</th></tr></thead>
-<tbody>${parameters.map(
-    (parameter) => markup`
-<tr><th scope="row"><code>${parameter.name}</code></th><td>${parameter.in}</td>
-<td>${inline(parameter.description ?? '')} ${schemaLine(document, parameter.schema)}</td></tr>`,
-  )}</tbody></table>`;
+${parameterTable(document, parameters)}`;
 }
 
 function bodyPart(document: ApiDocument, { requestBody }: ApiOperation): Markup | undefined {
@@ -102,7 +97,7 @@ ${schemaTable(document, schema)}`;
 function successPart(document: ApiDocument, status: string, response: Response): Markup {
   const schema = response.content['application/json']?.schema ?? {};
   const headers = Object.entries(response.headers).map(([name, reference]): [Markup, string] => [
-    markup`<code>${name}</code>`,
+    identifier(name),
     resolve<Header>(document, reference).description,
   ]);
   return markup`<h4>${badge(status)} <span class="schema-name">${schemaName(schema)}</span></h4>

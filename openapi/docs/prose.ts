@@ -1,4 +1,4 @@
-import { markup, type Markup } from './markup.ts';
+import { markup, trusted, type Child, type Markup } from './markup.ts';
 
 /** The two marks of CommonMark that our descriptions use: blank lines between paragraphs, and `code`. */
 export function paragraphs(text: string): Markup[] {
@@ -8,7 +8,15 @@ export function paragraphs(text: string): Markup[] {
 /** One paragraph without its tag; text between backticks becomes code. */
 export function inline(text: string): Markup {
   const parts = text.split('`');
-  return markup`${parts.map((part, index) => (index % 2 === 1 ? markup`<code>${part}</code>` : part))}`;
+  return markup`${parts.map((part, index) => (index % 2 === 1 ? identifier(part) : part))}`;
+}
+
+const MAY_BREAK = trusted('<wbr>');
+
+/** A name in code, which may break after an underscore where the column is narrow. */
+export function identifier(name: string): Markup {
+  const parts = name.split(/(?<=_)/).flatMap((part): Child[] => [part, MAY_BREAK]);
+  return markup`<code>${parts.slice(0, -1)}</code>`;
 }
 
 /** A table of short texts, each read by {@link inline} unless it is finished. The first column heads its row. */

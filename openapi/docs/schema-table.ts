@@ -1,6 +1,6 @@
-import type { ApiDocument, Schema } from '../document-types.ts';
+import type { ApiDocument, Parameter, Schema } from '../document-types.ts';
 import { markup, type Markup } from './markup.ts';
-import { inline } from './prose.ts';
+import { identifier, inline } from './prose.ts';
 import { nameOf, resolve } from './resolve.ts';
 
 /**
@@ -19,7 +19,7 @@ export function schemaTable(document: ApiDocument, reference: Schema): Markup {
     fieldRows(document, name, field, schema.required?.includes(name) === true),
   );
   return markup`<table class="fields">
-<thead><tr><th scope="col">Field</th><th scope="col">Type</th><th scope="col">Meaning</th></tr></thead>
+<thead><tr><th scope="col">Field</th><th scope="col">Meaning</th></tr></thead>
 <tbody>${rows}</tbody></table>${closing(schema)}`;
 }
 
@@ -33,15 +33,34 @@ function closing(schema: Schema): Markup | undefined {
 function fieldRows(document: ApiDocument, name: string, field: Schema, required: boolean): Markup {
   const inner = objectBehind(document, field);
   const meaning = field.description ?? resolve<Schema>(document, field).description ?? '';
+  const row = namedRow(
+    name,
+    markup`${typeWords(document, field)}${required ? '' : ', optional'}`,
+    markup`${inline(meaning)}${constraints(field)}`,
+  );
+  if (inner === undefined) return row;
+  return markup`${row}
+<tr class="inner"><td colspan="2"><details open><summary>Fields of <code>${name}</code></summary>
+${schemaTable(document, inner)}</details></td></tr>`;
+}
+
+/** A row that begins with a name and, below it in small, what kind of thing it is. */
+function namedRow(name: string, kind: Markup, meaning: Markup): Markup {
   return markup`
-<tr><th scope="row"><code>${name}</code>${required ? '' : markup` <span class="optional">optional</span>`}</th>
-<td>${typeWords(document, field)}</td><td>${inline(meaning)}${constraints(field)}</td></tr>${
-    inner === undefined
-      ? undefined
-      : markup`
-<tr class="inner"><td colspan="3"><details open><summary>Fields of <code>${name}</code></summary>
-${schemaTable(document, inner)}</details></td></tr>`
-  }`;
+<tr><th scope="row">${identifier(name)}<span class="kind">${kind}</span></th><td>${meaning}</td></tr>`;
+}
+
+/** The parameters of an operation, in the form of a schema's fields. */
+export function parameterTable(document: ApiDocument, parameters: readonly Parameter[]): Markup {
+  return markup`<table class="fields">
+<thead><tr><th scope="col">Name</th><th scope="col">Meaning</th></tr></thead>
+<tbody>${parameters.map(({ name, in: place, description = '', schema }) =>
+    namedRow(
+      name,
+      markup`${typeWords(document, schema)}, in the ${place}`,
+      markup`${inline(description)}${constraints(schema)}`,
+    ),
+  )}</tbody></table>`;
 }
 
 /** The object that deserves a table of its own: one with declared fields, also behind a reference or beside null. */
@@ -90,9 +109,4 @@ function boundWords({ minLength, maxLength, minimum, maximum }: Schema): string 
   if (maximum !== undefined && maximum !== SAFE) return `${minimum ?? 'up'} to ${maximum}`;
   if (minimum !== undefined) return `${minimum} or more`;
   return undefined;
-}
-
-/** A parameter's or header's type and bounds in one line. */
-export function schemaLine(document: ApiDocument, schema: Schema): Markup {
-  return markup`${typeWords(document, schema)}${constraints(schema)}`;
 }

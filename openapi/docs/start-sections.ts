@@ -1,4 +1,4 @@
-import { AUTHORISATION } from '../examples.ts';
+import { QUICK_START_EVENT } from '../examples.ts';
 import { body, command } from './curl.ts';
 import { codeBlock } from './code-block.ts';
 import { markup, trusted, type Markup } from './markup.ts';
@@ -26,7 +26,7 @@ ${codeBlock(
     '-H "x-api-key: $API_KEY"',
     '-H "Idempotency-Key: quickstart-$(date +%s)"',
     "-H 'Content-Type: application/json'",
-    body(AUTHORISATION),
+    body(QUICK_START_EVENT),
   ]),
 )}
 <p>200 and a <code>SandboxSimulation</code>? Then key, headers and body are right. 400? The <code>details</code> name every field that is not.</p></li>
