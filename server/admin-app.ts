@@ -13,6 +13,7 @@ export interface AdminAppOptions {
   readonly readiness: Readiness;
   readonly operatorOf: OperatorOf;
   readonly trustedProxies: readonly string[];
+  readonly onFault: (error: unknown) => void;
 }
 
 /** The admin side as one middleware: typed procedures under /admin/trpc and, for any operator, /metrics. */
@@ -24,15 +25,21 @@ export function createAdminApp(options: AdminAppOptions): Koa.Middleware<RestSta
     services: wiring.api.services,
     operatorOf,
     addressOf: (ctx) => addressOf(ctx.req),
+    onFault: options.onFault,
   });
+  const demandOperator = async (authorization: string, address: string): Promise<void> => {
+    const blockedFor = wiring.api.failedLogins.blockedFor(address);
+    if (blockedFor > 0) throw new Refusal('RATE_LIMITED', { retryAfterSeconds: blockedFor });
+    const token = /^Bearer (.+)$/.exec(authorization)?.[1];
+    if (token !== undefined && (await operatorOf(token)) !== undefined) return;
+    wiring.api.failedLogins.record(address);
+    throw new Refusal('UNAUTHORIZED', { details: ['Authorization: needs an operator token'] });
+  };
   return async (ctx, next) => {
     if (ctx.path === '/metrics') {
       ctx.state.route = '/metrics';
       if (ctx.method !== 'GET') throw new Refusal('METHOD_NOT_ALLOWED', { allow: ['GET'] });
-      const token = /^Bearer (.+)$/.exec(ctx.get('authorization'))?.[1];
-      if (token === undefined || (await operatorOf(token)) === undefined) {
-        throw new Refusal('UNAUTHORIZED', { details: ['Authorization: needs an operator token'] });
-      }
+      await demandOperator(ctx.get('authorization'), addressOf(ctx.req));
       ctx.type = wiring.metrics.registry.contentType;
       ctx.body = await wiring.metrics.registry.metrics();
       return;

@@ -47,6 +47,8 @@ export async function runProcess(settings: Settings, demo: boolean): Promise<voi
     await database.stop();
     signals.done();
     log.flush();
+    // The channel to the first process would keep this one alive.
+    if (cluster.isWorker) process.disconnect();
   }
 }
 

@@ -79,6 +79,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     readiness,
     operatorOf: createOperatorOf(options.adminToken),
     trustedProxies: settings.TRUSTED_PROXIES,
+    onFault(error) {
+      wiring.metrics.faults.inc({ place: 'admin' });
+      logFault(log, 'admin', error);
+    },
   });
   const app = createApp({
     wiring,

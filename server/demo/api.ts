@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { AcceptedIngestion, IngestionStatus } from '../../contract/ingestion.ts';
 import type { OutcomeLabel } from '../../contract/outcome.ts';
 import { ErrorResponse } from '../../contract/error-response.ts';
 import { ProductionUsage } from '../../contract/usage.ts';
 import { DemoError } from './demo-error.ts';
 import type { Keyring } from './keyring.ts';
+import { pause } from './pause.ts';
 import type { PlannedEvent } from './traffic.ts';
 
 /** Tries of one call before the demo gives up: with the waits between them, about half a minute of an absent service. */
@@ -98,7 +98,7 @@ export class MerchantApi {
       if (retryAfterS !== undefined && retryAfterS > LONGEST_RETRY_AFTER_S)
         throw refused(call, answer);
       this.repeats += 1;
-      await sleep(retryAfterS === undefined ? waitMs : retryAfterS * 1_000);
+      await pause(retryAfterS === undefined ? waitMs : retryAfterS * 1_000);
       waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 2);
     }
   }

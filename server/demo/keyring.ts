@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from './pause.ts';
 
 /** A credential of the demo Site. The key is a secret: it is sent, and printed nowhere but in the closing lines. */
 export interface IssuedCredential {
@@ -59,7 +59,7 @@ export class Keyring {
         }
       }
       const freeAt = Math.min(...this.#all.map((each) => (each.sent[0] ?? now) + WINDOW_MS));
-      await sleep(Math.max(50, freeAt - now));
+      await pause(Math.max(50, freeAt - now));
     }
   }
 }

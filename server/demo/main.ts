@@ -131,5 +131,8 @@ function adminEnvironment(
 }
 
 if (import.meta.main) {
+  // The demo's own waits keep no process alive.
+  const alive = setInterval(() => undefined, 60_000);
   process.exitCode = (await main()) ? 0 : 1;
+  clearInterval(alive);
 }

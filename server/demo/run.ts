@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { AdminApi } from './admin.ts';
 import { MerchantApi } from './api.ts';
 import { DemoError } from './demo-error.ts';
 import { credentialsFor, type IssuedCredential, Keyring } from './keyring.ts';
 import { labelSome } from './label.ts';
+import { pause } from './pause.ts';
 import { type Output, Progress } from './progress.ts';
 import { sendAll } from './send.ts';
 import { activateSite, issueCredentials, revokeEarlier } from './site.ts';
@@ -42,7 +42,8 @@ const LOOKS_PER_EVENT = 1.15;
 /** Outcome labels and other calls of a run at most. */
 const OTHER_CALLS = 150;
 
-const PATIENCE_MS = 60_000;
+/** Longer than the keyring may have to wait for its next look. */
+const PATIENCE_MS = 90_000;
 
 /**
  * Makes the demo Site, sends it a day of traffic, waits for the judgements, labels some and writes a summary.
@@ -144,7 +145,7 @@ async function waitUntilReady(baseUrl: string, say: (line: string) => void): Pro
       );
     }
     if (!told) say('The service is starting ...');
-    await sleep(500);
+    await pause(500);
   }
 }
 

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { IngestionStatus } from '../../contract/ingestion.ts';
 import type { MerchantApi } from './api.ts';
 import { inOrder } from './in-order.ts';
+import { pause } from './pause.ts';
 import type { SentEvent } from './send.ts';
 
 /** An event with the service's judgement. */
@@ -23,10 +23,10 @@ export interface Evaluation {
 const AT_ONCE = 16;
 
 /** Between two rounds, ms; the contract asks for 1 to 5 seconds. */
-const ROUND_MS = 1_000;
+const ROUND_MS = { shortest: 1_000, longest: 5_000 } as const;
 
-/** A look this far ahead that finds nothing finished ends the round: what is younger is not finished either. */
-const LOOK_AHEAD = 32;
+/** This many that are not finished end a round: what is younger is hardly finished either. */
+const LOOK_AHEAD = 16;
 
 /** Waits until every event is evaluated, or until none was for `patienceMs`. */
 export async function waitForAll(
@@ -39,26 +39,31 @@ export async function waitForAll(
   const dead: SentEvent[] = [];
   let waiting = [...sent];
   let lastNews = performance.now();
+  let round: number = ROUND_MS.shortest;
+  const look = async (each: SentEvent): Promise<boolean> => {
+    const status = await api.status(each.ingestionId);
+    if (status.risk !== null) {
+      const { risk, received_at: receivedAt } = status;
+      evaluated.set(each, { ...each, risk, receivedAt });
+    } else if (status.evaluation_status === 'DLQ') dead.push(each);
+    else return false;
+    lastNews = performance.now();
+    onProgress(evaluated.size + dead.length);
+    return true;
+  };
   while (waiting.length > 0 && performance.now() - lastNews < patienceMs) {
-    const settled = new Set<SentEvent>();
-    let unsettled = 0;
-    await inOrder(waiting, AT_ONCE, async (each) => {
-      if (unsettled >= LOOK_AHEAD) return;
-      const status = await api.status(each.ingestionId);
-      if (status.risk !== null) {
-        const { risk, received_at: receivedAt } = status;
-        evaluated.set(each, { ...each, risk, receivedAt });
-      } else if (status.evaluation_status === 'DLQ') dead.push(each);
-      else {
-        unsettled += 1;
-        return;
-      }
-      settled.add(each);
-      lastNews = performance.now();
-      onProgress(evaluated.size + dead.length);
-    });
-    waiting = waiting.filter((each) => !settled.has(each));
-    if (waiting.length > 0) await sleep(ROUND_MS);
+    const [oldest, ...younger] = waiting;
+    if (oldest === undefined) break;
+    // The oldest is looked at alone, so that waiting for a service that is behind costs one call a round.
+    if (await look(oldest)) {
+      const unsettled = new Set<SentEvent>();
+      await inOrder(younger, AT_ONCE, async (each) => {
+        if (unsettled.size >= LOOK_AHEAD || !(await look(each))) unsettled.add(each);
+      });
+      waiting = younger.filter((each) => unsettled.has(each));
+      round = ROUND_MS.shortest;
+    } else round = Math.min(ROUND_MS.longest, round * 1.5);
+    if (waiting.length > 0) await pause(Math.min(round, patienceMs));
   }
   return {
     evaluated: sent.flatMap((each) => evaluated.get(each) ?? []),

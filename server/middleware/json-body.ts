@@ -41,6 +41,7 @@ export class BodyReader {
    */
   async read(ctx: Koa.ParameterizedContext): Promise<unknown> {
     refuseMediaType(ctx.get('content-type'), ctx.get('content-encoding'));
+    refuseRepeatedType(ctx.req.rawHeaders);
     const bytes = await this.#receive(ctx);
     if (!isUtf8(bytes)) throw refusal('is not UTF-8');
     try {
@@ -117,6 +118,19 @@ function refuseMediaType(contentType: string, contentEncoding: string): void {
   if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') {
     throw new Refusal('CONTRACT_VALIDATION_FAILED', {
       details: ['Content-Encoding: must be left out'],
+    });
+  }
+}
+
+/** Node keeps the first of several; which one the sender meant nobody can know. */
+function refuseRepeatedType(rawHeaders: readonly string[]): void {
+  let seen = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.length === 12 && rawHeaders[i]?.toLowerCase() === 'content-type') seen++;
+  }
+  if (seen > 1) {
+    throw new Refusal('CONTRACT_VALIDATION_FAILED', {
+      details: ['Content-Type: must be sent once'],
     });
   }
 }
