@@ -19,10 +19,14 @@ export function declaredKeysOf(schema: z.ZodType): DeclaredKeys {
   return keys;
 }
 
-/** What the request bodies of /v1 declare; the default where a body is judged before its operation is known. */
+/**
+ * What the request bodies and paths of /v1 declare; the default where an input is judged before its operation is known.
+ */
 export const REQUEST_KEYS: DeclaredKeys = new Map([
   ...declaredKeysOf(TransactionEvent),
   ...declaredKeysOf(OutcomeLabelRequest),
+  ['ingestionId', new Map()],
+  ['sourceEventId', new Map()],
 ]);
 
 /**

@@ -38,8 +38,15 @@ export function wordProblems(problems: readonly Problem[]): string[] {
  */
 export function problemsOfZodError(error: z.ZodError, input?: unknown): Problem[] {
   return error.issues
+    .filter((issue, index) => !isSizeOfWrongType(issue, error.issues[index - 1]))
     .slice(0, MAX_PROBLEMS)
     .map((issue) => ({ path: pathOf(issue), message: messageOf(issue, input) }));
+}
+
+/** zod goes on to measure a value that has a length but the wrong type, such as `[]` where a string is due. */
+function isSizeOfWrongType(issue: Issue, before: Issue | undefined): boolean {
+  if (issue.code !== 'too_small' && issue.code !== 'too_big') return false;
+  return before?.code === 'invalid_type' && before.path.join() === issue.path.join();
 }
 
 type Issue = z.core.$ZodIssue;

@@ -116,7 +116,7 @@ export function errorBodyProblems(answer: Answer): string[] {
     ...problemsOf(error, { code: /^[A-Z_]+$/, message: [meaning.message] }),
     ...(REQUEST_ID.test(String(requestId)) ? [] : [`x-request-id: ${String(requestId)}`]),
     ...(meaning.status === answer.status ? [] : [`status: ${answer.status}`]),
-    ...(details === undefined || (isTexts(details) && Number((details as unknown[]).length) <= 20)
+    ...(details === undefined || (isTexts(details) && (details as unknown[]).length <= 20)
       ? []
       : ['details']),
     ...(answer.headers.get('content-type') === 'application/json; charset=utf-8'
@@ -126,11 +126,7 @@ export function errorBodyProblems(answer: Answer): string[] {
 }
 
 /** Expects the contract's error body, exactly; and its details, where they are given. */
-export function expectError(
-  answer: Answer,
-  code: ErrorCode,
-  details?: readonly string[] | undefined,
-): void {
+export function expectError(answer: Answer, code: ErrorCode, details?: readonly string[]): void {
   expect(errorBodyProblems(answer), JSON.stringify(answer.body)).to.deep.equal([]);
   expect(answer.body.error.code, JSON.stringify(answer.body)).to.equal(code);
   if (details !== undefined) expect(answer.body.error.details).to.deep.equal(details);

@@ -74,7 +74,8 @@ export interface EventChanges {
 
 /** A valid PAYMENT_AUTH event with an id of its own. */
 export function eventOf(changes: EventChanges = {}): Record<string, unknown> {
-  const id = String(changes['source_event_id'] ?? `evt-${randomUUID()}`);
+  const given = changes['source_event_id'];
+  const id = typeof given === 'string' ? given : `evt-${randomUUID()}`;
   const { transaction, ...envelope } = changes;
   const event = {
     schema_version: '1.0',
