@@ -95,8 +95,8 @@ function pageOf({ info }: ApiDocument, sections: readonly Section[]): Markup {
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
-<nav class="side" aria-label="Contents">${contents(info, sections)}</nav>
-<details class="menu"><summary>Contents</summary><nav aria-label="Contents">${contents(info, sections)}</nav></details>
+<a class="to-contents" href="#contents">Contents</a>
+<nav class="side" id="contents" aria-label="Contents">${contents(info, sections)}</nav>
 <main id="content" tabindex="-1">
 <header class="intro">
 <h1>${info.title}</h1>

@@ -6,7 +6,7 @@ import { markup, type Child, type Markup } from './markup.ts';
  * @param title what a reader is looking at, in a few words
  */
 export function codeBlock(title: string, code: Child): Markup {
-  return markup`<figure class="code"><figcaption>${title}</figcaption><pre tabindex="0" aria-label="${title}"><code>${code}</code></pre></figure>`;
+  return markup`<figure class="code"><figcaption>${title}</figcaption><pre tabindex="0" role="group" aria-label="${title}"><code>${code}</code></pre></figure>`;
 }
 
 const TOKEN =
