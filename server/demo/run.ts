@@ -29,6 +29,8 @@ export interface DemoOptions {
   /** Where the summary goes. */
   readonly summary: Output;
   readonly colour: boolean;
+  /** The end of the day that is sent, ms since 1970 UTC; now unless given. */
+  readonly endsAt?: number;
   /** Longest stretch without any new result before the demo stops waiting, ms. */
   readonly patienceMs?: number;
 }
@@ -67,7 +69,7 @@ export async function runDemo(options: DemoOptions): Promise<DemoReport> {
   );
 
   const run = newRun();
-  const traffic = createTraffic({ ...options, run, endsAt: Date.now() });
+  const traffic = createTraffic({ endsAt: Date.now(), ...options, run });
   const api = new MerchantApi(options.baseUrl, new Keyring(credentials));
   const [sent, sendingMs] = await stage('Sending', (show) => sendAll(api, traffic, show));
   const patience = options.patienceMs ?? PATIENCE_MS;

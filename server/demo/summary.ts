@@ -7,6 +7,7 @@ import { nextSteps } from './next-steps.ts';
 import { count } from './progress.ts';
 import type { SentEvent } from './send.ts';
 import type { Percentiles, Share, Tally } from './tally.ts';
+import { roundsOf } from './traffic.ts';
 import type { Evaluation } from './wait.ts';
 
 /** Everything a finished demo has to tell. */
@@ -70,7 +71,7 @@ export function summaryOf(report: DemoReport, colour: boolean): string {
     ...reasons(tally),
     '',
     title('Planted fraud') + paint('dim', '   (caught = any decision but ALLOW)'),
-    ...planted(tally, paint),
+    ...planted(report, paint),
     '',
     title('Afterwards'),
     row('Labels', labels(report.labels)),
@@ -138,12 +139,14 @@ function shortened(sentence: string): string {
   return plain.length <= room ? plain : `${plain.slice(0, room - 1)}…`;
 }
 
-function planted({ patterns, falseAlarms }: Tally, paint: Paint): string[] {
+function planted({ sent, tally: { patterns, falseAlarms } }: DemoReport, paint: Paint): string[] {
+  // Of several thieves at once, which event was whose first cannot be told by counting.
+  const alone = roundsOf(sent.length) === 1;
   const rows = patterns.map(({ pattern, firstNoticed, ...share }) => {
     const mark = share.count === 0 ? paint('red', '✗') : paint('green', '✓');
     const first =
-      firstNoticed === undefined ? 'not noticed' : `noticed at its ${ordinal(firstNoticed)} event`;
-    return `  ${mark} ${capital(pattern).padEnd(20)}${outOf(share)}  ${first}`;
+      alone && firstNoticed !== undefined ? `  noticed at its ${ordinal(firstNoticed)} event` : '';
+    return `  ${mark} ${capital(pattern).padEnd(20)}${outOf(share)}${first}`;
   });
   return [...rows, `    ${'False alarms'.padEnd(20)}${outOf(falseAlarms)}  of ordinary events`];
 }

@@ -12,7 +12,7 @@ import { refundAbuse } from './stories/refund-abuse.ts';
 import type { Stage } from './stories/stage.ts';
 import { stolenCard } from './stories/stolen-card.ts';
 
-/** Events of a run: fewer leave no room for everyday life around the frauds, more outlast a month's quota. */
+/** Events of a run: fewer leave no room for everyday life around the frauds, more take longer than anybody watches. */
 export const EVENT_RANGE = { least: 200, most: 20_000 } as const;
 
 /** One event of the day, what it really is, and how the service will know it. */
@@ -78,8 +78,7 @@ function createDrafts(random: Random, { run, events, endsAt }: TrafficOptions): 
     return found;
   };
   const drafts: Draft[] = [];
-  const rounds = Math.max(1, Math.round(events / 2_000));
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < roundsOf(events); round++) {
     const size = Math.min(1, events / 1_500);
     for (const story of [cardTesting, stolenCard, refundAbuse, accountTakeover]) {
       const stage: Stage = {
@@ -100,6 +99,9 @@ function createDrafts(random: Random, { run, events, endsAt }: TrafficOptions): 
   // The last visit may be one event too long; what is cut is what came last in it.
   return drafts.slice(0, events).toSorted((a, b) => a.at - b.at);
 }
+
+/** How often each fraud is planted in a day of this many events, each time by other people. */
+export const roundsOf = (events: number): number => Math.max(1, Math.round(events / 2_000));
 
 /** What falls into the day; a follow-up of what does not is left out with it. */
 function happened(drafts: readonly Draft[], day: Day): Draft[] {
