@@ -51,13 +51,13 @@ const AUTHORISATION: TransactionEvent = {
 /** The shortest authorisation that says something about the card: what a newcomer sends first. */
 export const QUICK_START_EVENT: TransactionEvent = {
   schema_version: AUTHORISATION.schema_version,
-  source_event_id: EVENT_ID,
+  source_event_id: 'quick-start-1',
   occurred_at: AUTHORISATION.occurred_at,
   sent_at: AUTHORISATION.sent_at,
   source_system: AUTHORISATION.source_system,
   event_type: AUTHORISATION.event_type,
   merchant_external_id: 'merchant-042',
-  transaction: AUTHORISATION.transaction,
+  transaction: { ...AUTHORISATION.transaction, source_event_id: 'quick-start-1' },
   payment_method: { type: 'CARD', token: 'tok_8f14e45fceea' },
 };
 

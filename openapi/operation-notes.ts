@@ -72,6 +72,7 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
       {
         code: 'IDEMPOTENCY_CONFLICT',
         when: 'The Idempotency-Key or the source_event_id was used before with a different payload. Nothing was stored.',
+        details: ['source_event_id: was used with a different payload'],
       },
       {
         code: 'API_QUOTA_EXCEEDED',
@@ -143,6 +144,7 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
       {
         code: 'IDEMPOTENCY_CONFLICT',
         when: 'The Idempotency-Key was used before for another transaction or another label. Nothing was stored.',
+        details: ['Idempotency-Key: was used with a different payload'],
       },
       UNAVAILABLE_WRITE,
     ],

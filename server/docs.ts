@@ -52,11 +52,14 @@ export function createDocsRouter(): Router {
       send(ctx, asset);
     });
   }
-  docs.get('/', (ctx) => {
-    ctx.state['route'] = '/';
-    ctx.redirect('/docs');
-  });
-  for (const path of ['/', ...Object.keys(assets)]) {
+  const leadingThere = ['/', '/docs/'];
+  for (const path of leadingThere) {
+    docs.get(path, (ctx) => {
+      ctx.state['route'] = path;
+      ctx.redirect('/docs');
+    });
+  }
+  for (const path of [...leadingThere, ...Object.keys(assets)]) {
     docs.all(path, (ctx) => {
       ctx.state['route'] = path;
       throw new Refusal('METHOD_NOT_ALLOWED', { allow: ['GET', 'HEAD'] });

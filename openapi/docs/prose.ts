@@ -8,7 +8,7 @@ export function paragraphs(text: string): Markup[] {
 /** One paragraph without its tag; text between backticks becomes code. */
 export function inline(text: string): Markup {
   const parts = text.split('`');
-  return markup`${parts.map((part, index) => (index % 2 === 1 ? identifier(part) : part))}`;
+  return markup`${parts.map((part, index) => (index % 2 === 1 ? markup`<code>${part}</code>` : part))}`;
 }
 
 const MAY_BREAK = trusted('<wbr>');

@@ -45,7 +45,11 @@ ${textTable(
 <li><h3>Go live</h3>
 <p>With a production key the same call answers 202 and an <code>ingestion_id</code>: the event is stored durably and queued. Ask for the result every 1 to 5 seconds until
 <code>evaluation_status</code> is <code>SUCCEEDED</code> or <code>DLQ</code>:</p>
-${codeBlock('Shell', command(['"$BASE_URL/v1/ingestions/ing_1024"', '-H "x-api-key: $API_KEY"']))}
+${codeBlock(
+  'Shell',
+  markup`export INGESTION_ID='ing_1024'
+${command(['"$BASE_URL/v1/ingestions/$INGESTION_ID"', '-H "x-api-key: $API_KEY"'])}`,
+)}
 <p>or let a <a href="#webhooks">webhook</a> tell you. Production opens once quality and security are checked, an administrator has approved the Site, and a contract is in force.</p></li>
 </ol>`;
 }

@@ -115,7 +115,7 @@ describe('the documentation page', () => {
     );
     const exports = blocks.find((block) => block.startsWith('export BASE_URL')) ?? '';
     expect(exports).to.include("BASE_URL='https://risk.example'");
-    const calls = blocks.filter((block) => block.startsWith('curl '));
+    const calls = blocks.filter((block) => /^curl /m.test(block));
     expect(calls).to.have.length(2 + operationsIn(document).length);
     for (const call of calls) {
       const given = argumentsOf(exports, call);

@@ -73,9 +73,12 @@ describe('the documentation over HTTP', () => {
     });
   }
 
-  it('the bare address leads to the page', async () => {
-    const { status, headers } = await call('/');
-    expect([status, headers['location']]).to.deep.equal([302, '/docs']);
+  it('the bare address and a trailing slash lead to the page', async () => {
+    for (const path of ['/', '/docs/']) {
+      const { status, headers } = await call(path);
+      expect([status, headers['location']]).to.deep.equal([302, '/docs']);
+      expect(routes.at(-1)).to.equal(path);
+    }
   });
 
   it('the page shows the address it was asked under, https behind a proxy that says so', async () => {
