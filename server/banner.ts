@@ -10,10 +10,16 @@ export interface Greeting {
   readonly seconds: number;
 }
 
+/** HOST as a URL of this machine can name it. */
+export function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
 /** Says where the service listens, where its documentation is and how to get a key. */
 export function greet(tell: (line: string) => void, greeting: Greeting): void {
   const { settings, port, embedded, tokenFile, seconds } = greeting;
-  const base = `http://${settings.HOST === '0.0.0.0' ? '127.0.0.1' : settings.HOST}:${port}`;
+  const base = `http://${reachable(settings.HOST)}:${port}`;
   const admin =
     settings.ADMIN_PORT === undefined ? base : `http://127.0.0.1:${settings.ADMIN_PORT}`;
   const lines = [

@@ -29,12 +29,14 @@ export function createHttpServer(times: HttpTimes, listener: RequestListener): S
       requestTimeout: times.requestMs,
       keepAliveTimeout: times.keepAliveMs,
       connectionsCheckingInterval: Math.min(1_000, times.headersMs / 2),
-      // Node would answer a missing Host by itself, without body and request id; app.ts does.
+      // Node would answer a missing Host by itself, without body and request id; request-line.ts does.
       requireHostHeader: false,
       noDelay: true,
     },
     listener,
   );
+  // A caller may close its side after the request and wait; Node would drop its answer. Known to Node, not to its types.
+  Object.assign(server, { httpAllowHalfOpen: true });
   answerParserErrors(server);
   return server;
 }
@@ -54,6 +56,10 @@ export function listen(server: Server, port: number, host: string): Promise<numb
 /** Stops accepting, lets requests in flight finish until the deadline (ms), then cuts what is left. */
 export async function drain(server: Server, deadlineMs: number): Promise<void> {
   if (!server.listening) return;
+  // A busy caller would otherwise keep its connection, and the stop waiting, until the deadline.
+  server.prependListener('request', (_request, response) => {
+    response.setHeader('Connection', 'close');
+  });
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { systemClock } from '../ledger/clock.ts';
 import { chooseAdminToken } from './admin-token.ts';
-import { greet } from './banner.ts';
+import { greet, reachable } from './banner.ts';
 import type { Settings } from './config.ts';
 import { openDatabase } from './database.ts';
 import { createLog } from './log.ts';
@@ -55,9 +55,8 @@ export async function runProcess(settings: Settings, demo: boolean): Promise<voi
 /** The demo is a client like any other: it only gets to know where to call. */
 async function runDemo(settings: Settings, port: number, adminToken: string): Promise<void> {
   const { sendDemoTraffic } = await import('./demo/main.ts');
-  await sendDemoTraffic({
-    baseUrl: `http://127.0.0.1:${port}`,
-    adminUrl: `http://127.0.0.1:${settings.ADMIN_PORT ?? port}`,
-    adminToken,
-  });
+  const baseUrl = `http://${reachable(settings.HOST)}:${port}`;
+  const adminUrl =
+    settings.ADMIN_PORT === undefined ? baseUrl : `http://127.0.0.1:${settings.ADMIN_PORT}`;
+  await sendDemoTraffic({ baseUrl, adminUrl, adminToken });
 }
