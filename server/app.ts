@@ -1,7 +1,6 @@
 import Koa from 'koa';
-import Router from '@koa/router';
+import { Router } from '@koa/router';
 import type { Logger } from 'pino';
-import { Refusal } from '../contract/errors.ts';
 import { createRestRouter, type RestState } from '../openapi/adapter.ts';
 import { logAccess } from './middleware/access-log.ts';
 import { authenticate } from './middleware/api-key.ts';
@@ -10,6 +9,7 @@ import { answerErrors } from './middleware/errors.ts';
 import { BodyReader } from './middleware/json-body.ts';
 import { limitRate } from './middleware/rate-limit.ts';
 import { giveRequestId } from './middleware/request-id.ts';
+import { requireSoundRequest } from './middleware/request-line.ts';
 import { createDocsRouter } from './docs.ts';
 import { logFault } from './log.ts';
 import { requireReady, type Readiness } from './readiness.ts';
@@ -44,7 +44,7 @@ export function createApp(options: AppOptions): Koa<RestState> {
       logFault(log, 'request', error);
     }),
   );
-  app.use(requireHost);
+  app.use(requireSoundRequest);
   app.use(createHealthRouter(readiness).routes() as Koa.Middleware<RestState>);
   if (options.admin !== undefined) app.use(options.admin);
   if (!options.servesApi) return app;
@@ -63,14 +63,6 @@ export function createApp(options: AppOptions): Koa<RestState> {
   app.use(rest.routes() as Koa.Middleware<RestState>);
   return app;
 }
-
-/** HTTP/1.1 demands a Host header; Node's own answer to its absence has neither body nor request id. */
-const requireHost: Koa.Middleware = (ctx, next) => {
-  if (ctx.req.httpVersion === '1.1' && ctx.req.headers.host === undefined) {
-    throw new Refusal('CONTRACT_VALIDATION_FAILED', { details: ['Host: is required'] });
-  }
-  return next();
-};
 
 function createHealthRouter(readiness: Readiness): Router {
   const health = new Router({ sensitive: true, strict: true });

@@ -6,19 +6,59 @@ import { newRequestId } from './middleware/request-id.ts';
 
 const REASONS: Record<number, string> = {
   400: 'Bad Request',
+  405: 'Method Not Allowed',
   408: 'Request Timeout',
   417: 'Expectation Failed',
   431: 'Request Header Fields Too Large',
 };
 
+/** After our last word the caller gets this long to read it and to close; then we do, ms. */
+const LINGER_MS = 1_000;
+
+/** What is known of one connection. */
+interface Exchange {
+  /** The latest request on it, and its answer. */
+  request?: IncomingMessage;
+  response?: ServerResponse;
+  /** Requests that were parsed and are not answered yet. */
+  open: number;
+  /** Called whenever one of them is answered. */
+  onAnswered?: () => void;
+  /** The last word is spoken, or will be: whatever else is wrong no longer matters. */
+  refused: boolean;
+}
+
 /** Gives the answers that Node's HTTP parser would give by itself the contract's error body and a request id. */
 export function answerParserErrors(server: Server): void {
+  const exchanges = new WeakMap<Duplex, Exchange>();
+  const exchangeOn = (socket: Duplex): Exchange => {
+    let exchange = exchanges.get(socket);
+    if (exchange === undefined) {
+      exchange = { open: 0, refused: false };
+      exchanges.set(socket, exchange);
+    }
+    return exchange;
+  };
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const exchange = exchangeOn(request.socket);
+    exchange.request = request;
+    exchange.response = response;
+    exchange.open += 1;
+    response.once('close', () => {
+      exchange.open -= 1;
+      exchange.onAnswered?.();
+    });
+  });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    if (error.code === 'ECONNRESET' || !socket.writable || hasAnswered(socket)) {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    socket.end(rawAnswer(codeOf(error)));
+    // A parser that has failed reports every further byte.
+    const exchange = exchangeOn(socket);
+    if (exchange.refused) return;
+    exchange.refused = true;
+    refuseInTurn(socket, exchange, codeOf(error));
   });
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     const requestId = newRequestId();
@@ -31,6 +71,42 @@ export function answerParserErrors(server: Server): void {
     });
     response.end(body);
   });
+  // Node would drop the connection without a word. What follows a CONNECT is no HTTP, so nothing else is read.
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    socket.on('error', () => socket.destroy()).resume();
+    sayLast(socket, rawAnswer('METHOD_NOT_ALLOWED', ['allow: GET, HEAD, POST']));
+  });
+}
+
+/**
+ * Refuses what the parser could not read, after the answers to all that it could: several requests may be under way on
+ * one connection, and a caller takes the first answer for that of its first request. Written at once, the 400 for garbage
+ * behind an accepted event would tell its sender never to repeat it.
+ */
+function refuseInTurn(socket: Duplex, exchange: Exchange, code: ErrorCode): void {
+  const { request, response } = exchange;
+  // An error in the body of the latest request is the answer to it; any other one follows it.
+  const isItsBody = request?.complete === false;
+  const mayRefuse = (): boolean => exchange.open <= (isItsBody ? 1 : 0);
+  const refuse = (): void => {
+    delete exchange.onAnswered;
+    if (isItsBody && response?.headersSent === true) socket.destroy();
+    else sayLast(socket, rawAnswer(code));
+  };
+  if (mayRefuse()) {
+    refuse();
+    return;
+  }
+  exchange.onAnswered = () => {
+    if (mayRefuse()) refuse();
+  };
+}
+
+/** Sends the last answer of a connection, and closes it even if the caller never does. */
+function sayLast(socket: Duplex, answer: string): void {
+  const linger = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.once('close', () => clearTimeout(linger));
+  socket.end(answer);
 }
 
 function codeOf(error: NodeJS.ErrnoException): ErrorCode {
@@ -39,13 +115,7 @@ function codeOf(error: NodeJS.ErrnoException): ErrorCode {
   return 'CONTRACT_VALIDATION_FAILED';
 }
 
-/** True where a response to this connection's current request has begun: a second one would corrupt it. */
-function hasAnswered(socket: Duplex): boolean {
-  const message = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage;
-  return message?.headersSent === true;
-}
-
-function rawAnswer(code: ErrorCode): string {
+function rawAnswer(code: ErrorCode, fields: readonly string[] = []): string {
   const requestId = newRequestId();
   const { status } = ERRORS[code];
   const details =
@@ -56,6 +126,7 @@ function rawAnswer(code: ErrorCode): string {
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${requestId}`,
+    ...fields,
     'connection: close',
     '',
     body,

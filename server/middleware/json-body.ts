@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type Koa from 'koa';
 import { Refusal } from '../../contract/errors.ts';
 import { unavailable } from '../../ledger/ingest-queue.ts';
+import { timesSent } from './request-line.ts';
 
 /** Bytes of a request body at most. */
 export const BODY_LIMIT = 256 * 1024;
@@ -41,7 +42,12 @@ export class BodyReader {
    */
   async read(ctx: Koa.ParameterizedContext): Promise<unknown> {
     refuseMediaType(ctx.get('content-type'), ctx.get('content-encoding'));
-    refuseRepeatedType(ctx.req.rawHeaders);
+    if (timesSent(ctx.req.rawHeaders, 'content-type') > 1) {
+      // Which one the sender meant nobody can know.
+      throw new Refusal('CONTRACT_VALIDATION_FAILED', {
+        details: ['Content-Type: must be sent once'],
+      });
+    }
     const bytes = await this.#receive(ctx);
     if (!isUtf8(bytes)) throw refusal('is not UTF-8');
     try {
@@ -118,19 +124,6 @@ function refuseMediaType(contentType: string, contentEncoding: string): void {
   if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') {
     throw new Refusal('CONTRACT_VALIDATION_FAILED', {
       details: ['Content-Encoding: must be left out'],
-    });
-  }
-}
-
-/** Node keeps the first of several; which one the sender meant nobody can know. */
-function refuseRepeatedType(rawHeaders: readonly string[]): void {
-  let seen = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (rawHeaders[i]?.length === 12 && rawHeaders[i]?.toLowerCase() === 'content-type') seen++;
-  }
-  if (seen > 1) {
-    throw new Refusal('CONTRACT_VALIDATION_FAILED', {
-      details: ['Content-Type: must be sent once'],
     });
   }
 }
