@@ -51,7 +51,7 @@ export async function commitGroup(
     readonly enqueue: EnqueueEvaluations;
   },
 ): Promise<Settlement[]> {
-  const settlements = new Array<Settlement | undefined>(items.length);
+  const settlements: (Settlement | undefined)[] = items.map(() => undefined);
   const bindings: KeyBinding[] = [];
   if (options.lookFirst) await settleKnown(db, items, settlements, bindings);
   let fresh = claimKeys(items, settlements);

@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http';
-import Router from '@koa/router';
+import { Router } from '@koa/router';
 import { TRPCError } from '@trpc/server';
 import type Koa from 'koa';
 import { ZodError } from 'zod';

@@ -14,7 +14,10 @@ export interface Operation {
 /** Every procedure of a router that declares a REST path. @throws Error for a method the adapter does not serve */
 export function operationsOf(router: AnyTRPCRouter): Operation[] {
   const operations: Operation[] = [];
+  // tRPC keeps what a procedure declares in `_def`; it has no other way to ask.
+  // oxlint-disable-next-line no-underscore-dangle
   for (const [procedure, definition] of Object.entries(router._def.procedures)) {
+    // oxlint-disable-next-line no-underscore-dangle
     const meta = (definition as { _def: { meta?: OpenApiMeta } })._def.meta?.openapi;
     if (meta === undefined) continue;
     if (meta.method !== 'GET' && meta.method !== 'POST') {

@@ -95,7 +95,8 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Sett
     const names = new Set(result.error.issues.map((issue) => String(issue.path[0])));
     const says = [...names].map((name) => {
       const setting = SETTINGS[name as keyof typeof SETTINGS];
-      return String(setting.meta()?.['says'] ?? `${name} is wrong`);
+      const says = setting.meta()?.['says'];
+      return typeof says === 'string' ? says : `${name} is wrong`;
     });
     throw new ConfigError(`${says.join('; ')}.`);
   }

@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../ledger/clock.ts';
@@ -47,6 +47,12 @@ const DRAIN_MS = 10_000;
 /** Wait between two looks for a database that is away, ms. */
 const RETRY_MS = 500;
 
+/** Koa's callback as a plain listener: it answers its own failures, so its promise never rejects. */
+function listenerOf(app: ReturnType<typeof createApp>): RequestListener {
+  const callback = app.callback();
+  return (request, response) => void callback(request, response);
+}
+
 /** The parts of a process, as its settings want them; nothing is started. */
 export function wireService(options: ServiceOptions): Wiring {
   const { settings } = options;
@@ -94,21 +100,23 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ...(settings.ADMIN_PORT === undefined ? { admin: adminApp } : {}),
   });
   const servers: Server[] = [];
-  const server = createHttpServer(times, app.callback());
+  const server = createHttpServer(times, listenerOf(app));
   servers.push(server);
   const port = await listen(server, settings.PORT, settings.HOST);
   if (settings.ADMIN_PORT !== undefined) {
     const admin = createHttpServer(
       times,
-      createApp({
-        wiring,
-        readiness,
-        log,
-        trustedProxies: settings.TRUSTED_PROXIES,
-        bodyIdleMs: times.bodyIdleMs,
-        servesApi: false,
-        admin: adminApp,
-      }).callback(),
+      listenerOf(
+        createApp({
+          wiring,
+          readiness,
+          log,
+          trustedProxies: settings.TRUSTED_PROXIES,
+          bodyIdleMs: times.bodyIdleMs,
+          servesApi: false,
+          admin: adminApp,
+        }),
+      ),
     );
     servers.push(admin);
     try {

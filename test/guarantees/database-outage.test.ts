@@ -17,7 +17,7 @@ describe('a database that is away', () => {
 
   before(async function () {
     this.timeout(30_000);
-    dataDir = await makeTemporaryDirectory();
+    dataDir = makeTemporaryDirectory();
     server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
   });
 

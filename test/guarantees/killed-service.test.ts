@@ -65,10 +65,10 @@ describe('a service that is killed without warning under load', () => {
 
     const accepted: Sent[] = [];
     const unanswered: Omit<Sent, 'answer'>[] = [];
-    let sending = true;
+    const sending = new AbortController();
     const load = keys.map(async (apiKey) => {
       const caller = merchant(running.url, apiKey);
-      while (sending) {
+      while (!sending.signal.aborted) {
         const event = eventOf();
         const key = randomUUID();
         try {
@@ -84,7 +84,7 @@ describe('a service that is killed without warning under load', () => {
     });
     while (accepted.length < 300) await sleep(5);
     await running.kill();
-    sending = false;
+    sending.abort();
     await Promise.all(load);
     expect(accepted.length).to.be.at.least(300);
 

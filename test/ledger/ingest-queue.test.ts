@@ -197,7 +197,7 @@ describe('the group commit', () => {
     );
     const before = await counts();
     for (let round = 0; round < 20; round += 1) {
-      const shared = Array.from({ length: 32 }, (_, n) => submissionOf(credentials[n % 4]!));
+      const shared = Array.from({ length: 32 }, (_, n) => submissionOf(credentials[n % 4]));
       const outcomes = await settle([
         ...shared.map((submission) => left.submit(submission)),
         ...shared.toReversed().map((submission) => right.submit(submission)),
