@@ -19,6 +19,7 @@ import { EntityLabel } from './entity-label.ts';
 import { DeadLetter } from './dead-letter.ts';
 import { DeadLetterResolution } from './dead-letter-resolution.ts';
 import { MIGRATIONS } from './migrations/index.ts';
+import { prepareStatements } from './prepared-statements.ts';
 
 /** Every entity, listed by hand: discovery by path can miss files when types are stripped at run time. */
 export const ENTITIES = [
@@ -68,6 +69,7 @@ export function createOrm(options: OrmOptions): MikroORM {
     logger: () => undefined,
     pool: { min: 0, max: options.poolSize, idleTimeoutMillis: 30_000 },
     driverOptions: {
+      onPoolCreated: prepareStatements,
       application_name: options.applicationName,
       connectionTimeoutMillis: 2_000,
       keepAlive: true,

@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { createOrm } from '../../entities/orm.ts';
 import { MIGRATIONS } from '../../entities/migrations/index.ts';
 import { APPEND_ONLY_TABLES, MUTABLE_TABLES, PARTITIONED_TABLES } from '../../entities/tables.ts';
+import { run } from '../../ledger/database.ts';
 import { createPartitions, dropExpiredPartitions } from '../../ledger/partitions.ts';
 import { migrateDatabase } from '../../server/migrate.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -124,6 +125,28 @@ describe('the schema', () => {
       await client.end();
       expect(refused).to.include({ code: '42501' });
     });
+  });
+
+  it('is asked with prepared statements: a text with parameters is planned once per connection', async () => {
+    const orm = createOrm({
+      url: database.appUrl,
+      poolSize: 1,
+      applicationName: 'test',
+      statementTimeoutMs: 0,
+    });
+    try {
+      const db = orm.em.fork().getKysely();
+      for (const n of [1, 2, 3]) await run(db, 'select $1::int as n', [n]);
+      const { rows } = await run<{ name: string; used: string }>(
+        db,
+        'select name, generic_plans + custom_plans as used from pg_prepared_statements where statement = $1',
+        ['select $1::int as n'],
+      );
+      expect(rows).to.have.length(1);
+      expect(Number(rows[0]?.used)).to.equal(3);
+    } finally {
+      await orm.close(true);
+    }
   });
 
   it('keeps partitions ready, and drops only whole days that are past retention', async () => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createBoss, EVALUATE } from '../../jobs/queues.ts';
 import { entityKey } from '../../risk/index.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventOf, merchant, type Merchant } from '../support/merchant.ts';
@@ -96,6 +97,35 @@ describe('evaluation', () => {
     } finally {
       await inProcess.stop();
       for (const worker of workers) await worker.kill();
+    }
+  });
+
+  it('runs the jobs of a dead worker again within 30 seconds, without costing them an attempt', async function () {
+    this.timeout(45_000);
+    const { body } = await caller.submit(eventOf());
+    const boss = createBoss({
+      url: database.appUrl,
+      backend: 'postgres',
+      applicationName: 'a worker that dies',
+      supervise: false,
+      migrate: false,
+      onError: () => undefined,
+    });
+    await boss.start();
+    expect(await boss.fetch(EVALUATE, { batchSize: 10 })).to.have.length(1);
+    await boss.stop({ graceful: false });
+    const claimed = performance.now();
+    expect((await caller.ingestion(body.ingestion_id)).body.evaluation_status).to.equal(
+      'PROCESSING',
+    );
+    const worker = await runService({ database, role: 'worker' });
+    try {
+      await untilAllEvaluated(35_000);
+      expect(performance.now() - claimed).to.be.below(30_000);
+      const failed = await database.query('select 1 from evaluation_attempt');
+      expect(failed).to.deep.equal([]);
+    } finally {
+      await worker.stop();
     }
   });
 
