@@ -1,73 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import type { ErrorCode } from '../../contract/errors.ts';
 import { expectBody, expectError } from '../support/bodies.ts';
-import { keysOf } from '../support/keys.ts';
 import { eventOf, type Answer } from '../support/merchant.ts';
+import { rawBench } from '../support/raw-bench.ts';
 import { openSocket, say } from '../support/raw-socket.ts';
-import { runService, type RunningService } from '../support/running-service.ts';
-
-const TIMES = { headersMs: 600, requestMs: 2_000, bodyIdleMs: 400, keepAliveMs: 800 };
 
 describe('malformed HTTP over raw sockets', () => {
-  let service: RunningService;
-  let nextKey: () => Promise<string>;
-
-  before(async () => {
-    service = await runService({ times: TIMES });
-    nextKey = keysOf(await service.createSite());
-  });
-
-  after(() => service.stop());
-
-  afterEach('the next connection is answered normally', async () => {
-    expect((await fetch(`${service.url}/healthz`)).status).to.equal(200);
-  });
-
-  /** One answer, and then the end of the connection. */
-  const expectLast = async (
-    bytes: string | Buffer,
-    code: ErrorCode,
-    details?: readonly string[],
-  ): Promise<Answer> => {
-    const answers = await say(service.port, bytes);
-    expect(answers.map(({ status }) => status)).to.have.length(1);
-    const [answer] = answers as [Answer];
-    expectError(answer, code, details);
-    expect(answer.headers.get('connection')).to.equal('close');
-    return answer;
-  };
-
-  /** A whole request to submit an event. */
-  const submission = async (
-    event: unknown = eventOf(),
-    more: readonly string[] = [],
-  ): Promise<string> => {
-    const body = JSON.stringify(event);
-    const head = await submissionHead([`Content-Length: ${Buffer.byteLength(body)}`, ...more]);
-    return head + body;
-  };
-  const submissionHead = async (fields: readonly string[]): Promise<string> =>
-    [
-      'POST /v1/transactions HTTP/1.1',
-      'Host: localhost',
-      'Content-Type: application/json',
-      `X-Api-Key: ${await nextKey()}`,
-      `Idempotency-Key: ${randomUUID()}`,
-      ...fields,
-      '\r\n',
-    ].join('\r\n');
-  const get = async (path: string, more: readonly string[] = []): Promise<string> =>
-    [
-      `GET ${path} HTTP/1.1`,
-      'Host: localhost',
-      `X-Api-Key: ${await nextKey()}`,
-      ...more,
-      '\r\n',
-    ].join('\r\n');
+  const bench = rawBench();
+  const { expectLast, submission, submissionHead, get } = bench;
 
   describe('what is not HTTP/1.1 is answered 400 and closed', () => {
     const HOST = 'Host: localhost\r\n';
@@ -133,7 +72,7 @@ describe('malformed HTTP over raw sockets', () => {
       const request = (await get('/v1/usage'))
         .replace('HTTP/1.1', 'HTTP/1.0')
         .replace('Host: localhost\r\n', '');
-      const [answer] = await say(service.port, request);
+      const [answer] = await say(bench.service().port, request);
       expectBody(answer as Answer, 200, 'ProductionUsage');
     });
 
@@ -145,7 +84,7 @@ describe('malformed HTTP over raw sockets', () => {
     });
 
     it('Expect: 100-continue is invited, anything else is 417', async () => {
-      const socket = openSocket(service.port);
+      const socket = openSocket(bench.service().port);
       const body = JSON.stringify(eventOf());
       socket.send(
         await submissionHead([
@@ -170,14 +109,17 @@ describe('malformed HTTP over raw sockets', () => {
       const chunks = [body.slice(0, half), body.slice(half)].map(
         (part) => `${part.length.toString(16)};ext=1\r\n${part}\r\n`,
       );
-      const [answer] = await say(service.port, `${head}${chunks.join('')}0\r\nTrailer: x\r\n\r\n`);
+      const [answer] = await say(
+        bench.service().port,
+        `${head}${chunks.join('')}0\r\nTrailer: x\r\n\r\n`,
+      );
       expectBody(answer as Answer, 202, 'AcceptedIngestion');
     });
 
     it('pipelined requests are answered in their order', async () => {
       const event = eventOf();
       const answers = await say(
-        service.port,
+        bench.service().port,
         (await submission(event)) +
           (await get('/v1/ingestions/x')) +
           (await submission({})) +
@@ -189,7 +131,7 @@ describe('malformed HTTP over raw sockets', () => {
 
     it('garbage behind good requests costs them nothing: each gets its own answer first', async () => {
       const answers = await say(
-        service.port,
+        bench.service().port,
         (await submission()) + (await submission()) + 'garbage\r\n\r\nmore garbage\r\n\r\n',
       );
       expect(answers.map(({ status }) => status)).to.deep.equal([202, 202, 400]);
@@ -197,7 +139,7 @@ describe('malformed HTTP over raw sockets', () => {
     });
 
     it('a caller that closes its side after the request is answered', async () => {
-      const socket = openSocket(service.port);
+      const socket = openSocket(bench.service().port);
       socket.send(await submission());
       socket.finish();
       const [answer] = await socket.answers({ count: 1 });
@@ -212,10 +154,12 @@ describe('malformed HTTP over raw sockets', () => {
       );
       expect(connect.headers.get('allow')).to.equal('GET, HEAD, POST');
       const upgrade = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Key: x'];
-      const [answer] = await say(service.port, await get('/v1/usage', upgrade), { count: 1 });
+      const [answer] = await say(bench.service().port, await get('/v1/usage', upgrade), {
+        count: 1,
+      });
       expectBody(answer as Answer, 200, 'ProductionUsage');
       const [h2c] = await say(
-        service.port,
+        bench.service().port,
         await get('/v1/usage', [
           'Connection: Upgrade, HTTP2-Settings',
           'Upgrade: h2c',
@@ -229,7 +173,9 @@ describe('malformed HTTP over raw sockets', () => {
     it('HEAD and OPTIONS carry a request id, OPTIONS the error body', async () => {
       const rest = 'HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
       for (const path of ['/v1/usage', '/v1/transactions', '/nothing']) {
-        const [head] = await say(service.port, `HEAD ${path} ${rest}`, { withoutBodies: true });
+        const [head] = await say(bench.service().port, `HEAD ${path} ${rest}`, {
+          withoutBodies: true,
+        });
         expect(head?.status).to.be.oneOf([401, 404, 405]);
         expect(head?.headers.get('x-request-id')).to.match(/^req_/);
       }
@@ -251,138 +197,11 @@ describe('malformed HTTP over raw sockets', () => {
         '/%',
         '*',
       ]) {
-        const answers = await say(service.port, `GET ${target} ${rest}`);
+        const answers = await say(bench.service().port, `GET ${target} ${rest}`);
         expect(answers, target).to.have.length(1);
         expect(answers[0]?.status, target).to.be.oneOf([400, 401, 404]);
         expectError(answers[0] as Answer, answers[0]?.body.error.code);
       }
-    });
-  });
-
-  describe('slow callers', () => {
-    it('headers that do not come are 408', async () => {
-      await expectLast('GET /v1/usage HTTP/1.1\r\nHost: loc', 'REQUEST_TIMEOUT');
-    });
-
-    it('headers that come drop by drop are 408', async () => {
-      const socket = openSocket(service.port);
-      socket.send('GET /v1/usage HTTP/1.1\r\nHost: localhost\r\n');
-      const drops = setInterval(() => socket.send('X-Drop: x\r\n'), 50);
-      const answers = await socket.answers();
-      clearInterval(drops);
-      expectError(answers[0] as Answer, 'REQUEST_TIMEOUT');
-      socket.destroy();
-    });
-
-    it('a body that pauses is 408', async () => {
-      const head = await submissionHead(['Content-Length: 500']);
-      await expectLast(`${head}{"schema_version"`, 'REQUEST_TIMEOUT');
-      await expectLast(head, 'REQUEST_TIMEOUT');
-    });
-
-    it('a body that comes drop by drop is 408', async () => {
-      const socket = openSocket(service.port);
-      socket.send(await submissionHead(['Content-Length: 5000']));
-      const drops = setInterval(() => socket.send(' '), 50);
-      const answers = await socket.answers();
-      clearInterval(drops);
-      expect(answers).to.have.length(1);
-      expectError(answers[0] as Answer, 'REQUEST_TIMEOUT');
-      expect(await socket.closed()).to.equal(true);
-      socket.destroy();
-    });
-
-    it('a body without end is refused and cut', async () => {
-      const socket = openSocket(service.port);
-      socket.send(await submissionHead(['Transfer-Encoding: chunked']));
-      const piece = Buffer.from(`10000\r\n${' '.repeat(0x10000)}\r\n`);
-      const flow = setInterval(() => {
-        if (socket.socket.writableLength < 1_000_000) socket.send(piece);
-      }, 1);
-      const [answer] = await socket.answers({ count: 1 });
-      expect(await socket.closed()).to.equal(true);
-      clearInterval(flow);
-      expectError(answer as Answer, 'CONTRACT_VALIDATION_FAILED', [
-        'body: is larger than 262144 bytes',
-      ]);
-      socket.destroy();
-    });
-
-    it('a body that breaks off is no event', async () => {
-      const event = eventOf();
-      const whole = await submission(event);
-      for (const cut of [1, 50, 400]) {
-        const socket = openSocket(service.port);
-        socket.send(whole.slice(0, -cut));
-        await sleep(30);
-        socket.finish();
-        const answers = await socket.answers();
-        for (const answer of answers) expectError(answer, 'CONTRACT_VALIDATION_FAILED');
-        socket.destroy();
-      }
-      const rows = await service.database.query(
-        'select 1 from ingestion where source_event_id = $1',
-        [event['source_event_id']],
-      );
-      expect(rows).to.have.length(0);
-    });
-
-    it('a connection without a word, and one that pauses between requests, are closed', async () => {
-      const silent = openSocket(service.port);
-      const paused = openSocket(service.port);
-      paused.send(await get('/v1/usage'));
-      expectBody((await paused.answers({ count: 1 }))[0] as Answer, 200, 'ProductionUsage');
-      expect(await silent.closed()).to.equal(true);
-      expect(await paused.closed()).to.equal(true);
-      for (const answer of await silent.answers()) expectError(answer, 'REQUEST_TIMEOUT');
-      expect(await paused.answers()).to.have.length(1);
-    });
-  });
-
-  describe('callers that never close', () => {
-    const sockets = (): number =>
-      process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
-    const heap = (): number => {
-      setFlagsFromString('--expose-gc');
-      runInNewContext('gc')();
-      return process.memoryUsage().heapUsed;
-    };
-
-    it('lose their connections and leave no memory behind', async function () {
-      this.timeout(20_000);
-      const openings = [
-        'garbage\r\n\r\n',
-        'GET /v1/usage HTTP/1.1\r\nHost: loc',
-        `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}`,
-        await submissionHead(['Content-Length: 200000']),
-        'POST /v1/transactions HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n',
-        'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n',
-        await submissionHead(['Content-Length: 9', 'Expect: wonders']),
-        (await submissionHead(['Transfer-Encoding: chunked'])) + 'zz\r\n',
-      ];
-      const before = sockets();
-      const heapBefore = heap();
-      for (let round = 0; round < 12; round++) {
-        const open = Array.from({ length: 100 }, (_, i) => {
-          const socket = openSocket(service.port);
-          // Never answers the service's FIN: half of the connection stays ours.
-          socket.socket.removeAllListeners('end');
-          socket.send(openings[i % openings.length] ?? '');
-          return socket;
-        });
-        await sleep(50);
-        if (round > 0) for (const socket of open) socket.destroy();
-        else {
-          // Half of them are this test's own ends.
-          const deadline = performance.now() + 8_000;
-          while (sockets() > before + 100 && performance.now() < deadline) await sleep(50);
-          expect(sockets(), 'connections left open').to.be.at.most(before + 100);
-          for (const socket of open) socket.destroy();
-        }
-      }
-      await sleep(1_500);
-      expect(sockets()).to.be.at.most(before + 5);
-      expect(heap() - heapBefore).to.be.below(10_000_000);
     });
   });
 });

@@ -31,7 +31,10 @@ export function sendRaw(
           resolve({
             status: response.statusCode ?? 0,
             headers: new Headers(response.headers as Record<string, string>),
-            body: text === '' ? undefined : (JSON.parse(text) as unknown),
+            body:
+              /json/.test(response.headers['content-type'] ?? '') && text !== ''
+                ? (JSON.parse(text) as unknown)
+                : text || undefined,
           });
         });
       },
