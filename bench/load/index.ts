@@ -11,6 +11,8 @@ import type { LoadMessage, LoadOrder, LoadResult } from './protocol.ts';
 export async function runLoad(order: LoadOrder, onMeasuring?: () => void): Promise<LoadResult> {
   const child = fork(join(import.meta.dirname, 'main.ts'), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    // JSON would turn NaN (no such answer) into null.
+    serialization: 'advanced',
   });
   try {
     return await new Promise<LoadResult>((resolve, reject) => {

@@ -20,6 +20,9 @@ const FLAT_SHARE = 0.01;
 /** At most this much work, in seconds of the offered rate, may lie in the backlog at the end. */
 const FLAT_SECONDS = 1.5;
 
+/** So much of what is offered must be accepted for a rate to count as held. */
+const ACCEPTED_SHARE = 0.98;
+
 interface Trial {
   readonly perSecond: number;
   readonly seconds: number;
@@ -30,7 +33,7 @@ interface Trial {
   /** From received_at to evaluated_at, p50 and p95, seconds. */
   readonly resultP50: number;
   readonly resultP95: number;
-  readonly flat: boolean;
+  readonly verdict: 'flat' | 'backlog grows' | 'falls behind the offer';
 }
 
 /** The highest rate one process (ROLE=all) accepts and evaluates with a flat backlog: found by halving, then held. */
@@ -41,9 +44,9 @@ export const together: Scenario = async (bench) => {
     const trial = await tryRate(bench, perSecond, seconds);
     trials.push(trial);
     bench.tell(
-      `${perSecond}/s for ${seconds} s: backlog ${Math.round(trial.backlog)}, ${trial.flat ? 'flat' : 'growing'}, result p95 ${trial.resultP95.toFixed(2)} s`,
+      `${perSecond}/s for ${seconds} s: backlog ${Math.round(trial.backlog)}, ${trial.verdict}, result p95 ${trial.resultP95.toFixed(2)} s`,
     );
-    return trial.flat;
+    return trial.verdict === 'flat';
   };
   let low = LOWEST;
   let high = HIGHEST;
@@ -86,7 +89,7 @@ export const together: Scenario = async (bench) => {
         shown(trial.measured.serviceCpu, 3),
         shown(trial.measured.databaseCpu, 3),
         shown(trial.measured.residentMegabytes),
-        trial.flat ? 'flat' : 'grows',
+        trial.verdict,
       ]),
       notes: [
         held && best !== undefined
@@ -125,16 +128,19 @@ async function tryRate(bench: Bench, perSecond: number, seconds: number): Promis
       const growth = slope(late);
       const backlog =
         late.slice(-3).reduce((sum, { y }) => sum + y, 0) / Math.max(1, late.slice(-3).length);
-      const flat =
-        measured.perSecond > perSecond * 0.98 &&
-        growth < perSecond * FLAT_SHARE &&
-        backlog < perSecond * FLAT_SECONDS;
-      return { perSecond, seconds, measured, growth, backlog, ...times, flat };
+      const grows = growth >= perSecond * FLAT_SHARE || backlog >= perSecond * FLAT_SECONDS;
+      const verdict =
+        measured.perSecond <= perSecond * ACCEPTED_SHARE
+          ? 'falls behind the offer'
+          : grows
+            ? 'backlog grows'
+            : 'flat';
+      return { perSecond, seconds, measured, growth, backlog, ...times, verdict };
     }),
   );
 }
 
-/** Accepted and not yet evaluated, once a second. What was accepted is read from a sequence-like estimate: the keys. */
+/** Accepted and not yet evaluated, once a second: usage counters less what the service says it has evaluated. */
 async function watchBacklog(
   database: BenchDatabase,
   port: number,
