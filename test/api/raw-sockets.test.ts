@@ -138,6 +138,39 @@ describe('malformed HTTP over raw sockets', () => {
       expectError(answers[2] as Answer, 'CONTRACT_VALIDATION_FAILED');
     });
 
+    it('a broken body behind a good request costs it nothing, and nothing behind it is heard', async () => {
+      const broken = await submissionHead(['Transfer-Encoding: chunked']);
+      const answers = await say(
+        bench.service().port,
+        `${await submission()}${broken}zz\r\n${await submission()}`,
+      );
+      expect(answers.map(({ status }) => status)).to.deep.equal([202, 400]);
+    });
+
+    it('a refusal before the body is read stays the only answer to its request', async () => {
+      const socket = openSocket(bench.service().port);
+      socket.send('POST /v1/transactions HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n{}');
+      expectError((await socket.answers({ count: 1 }))[0] as Answer, 'UNAUTHORIZED');
+      expect(await socket.closed()).to.equal(true);
+      expect(await socket.answers()).to.have.length(1);
+      socket.destroy();
+    });
+
+    it('the rest of a body whose request was refused is not taken for a request', async () => {
+      const inner = await get('/v1/usage', ['Connection: close']);
+      const outer = [
+        'POST /v1/transactions HTTP/1.1',
+        'Host: h',
+        `Content-Length: ${inner.length}`,
+        '\r\n',
+      ].join('\r\n');
+      const answers = await say(
+        bench.service().port,
+        outer + inner + (await get('/v1/ingestions/x', ['Connection: close'])),
+      );
+      expect(answers.map(({ status }) => status)).to.deep.equal([401, 400]);
+    });
+
     it('a caller that closes its side after the request is answered', async () => {
       const socket = openSocket(bench.service().port);
       socket.send(await submission());

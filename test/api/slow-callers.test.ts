@@ -3,9 +3,11 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { expectBody, expectError } from '../support/bodies.ts';
-import { eventOf, type Answer } from '../support/merchant.ts';
+import { issueKeys } from '../support/keys.ts';
+import { eventOf, merchant, type Answer } from '../support/merchant.ts';
 import { rawBench } from '../support/raw-bench.ts';
-import { openSocket } from '../support/raw-socket.ts';
+import { openSocket, type RawSocket } from '../support/raw-socket.ts';
+import { runService } from '../support/running-service.ts';
 
 describe('callers that take their time', () => {
   const bench = rawBench();
@@ -137,5 +139,50 @@ describe('callers that take their time', () => {
       expect(sockets()).to.be.at.most(before + 5);
       expect(heap() - heapBefore).to.be.below(10_000_000);
     });
+  });
+});
+
+describe('bodies that are received at once', () => {
+  it('past 64 MiB are refused with 503 and Retry-After, and then the service goes on', async function () {
+    this.timeout(20_000);
+    const service = await runService({ times: { bodyIdleMs: 8_000 } });
+    const sockets: RawSocket[] = [];
+    try {
+      const keys = await issueKeys(service.database, await service.createSite(), 400);
+      const part = Buffer.alloc(250_000, 0x20);
+      for (let i = 0; i < 320; i++) {
+        const socket = openSocket(service.port);
+        sockets.push(socket);
+        socket.send(
+          [
+            'POST /v1/transactions HTTP/1.1',
+            'Host: localhost',
+            'Content-Type: application/json',
+            `X-Api-Key: ${keys[i % keys.length] ?? ''}`,
+            'Content-Length: 262144',
+            '\r\n',
+          ].join('\r\n'),
+        );
+        socket.send(part);
+      }
+      // 64 MiB hold 268 of them.
+      const refused = async (): Promise<Answer[]> =>
+        (await Promise.all(sockets.map((socket) => socket.answers({ milliseconds: 0 })))).flat();
+      const deadline = performance.now() + 6_000;
+      while ((await refused()).length < 50 && performance.now() < deadline) await sleep(100);
+      const answers = await refused();
+      expect(answers.length).to.be.within(50, 54);
+      for (const answer of answers) {
+        expectError(answer, 'INGESTION_UNAVAILABLE');
+        expect(answer.headers.get('retry-after')).to.match(/^[1-9]\d*$/);
+      }
+      for (const socket of sockets) socket.destroy();
+      await sleep(200);
+      const caller = merchant(service.url, keys[0]);
+      expectBody(await caller.submit(eventOf()), 202, 'AcceptedIngestion');
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await service.stop();
+    }
   });
 });
