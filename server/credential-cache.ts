@@ -29,6 +29,8 @@ export class CredentialCache {
   readonly #options: CredentialCacheOptions;
   readonly #known = new Map<string, KnownCredential>();
   readonly #unknown = new Set<string>();
+  /** Keys that were found once: these may be looked up again whatever their address has done, also after a change. */
+  readonly #familiar = new Set<string>();
   #version = '';
   #confirmedAt = -Infinity;
   #refreshing: Promise<void> | undefined;
@@ -67,7 +69,8 @@ export class CredentialCache {
     const name = hash.toString('latin1');
     let credential = this.#known.get(name);
     if (credential === undefined) {
-      if (this.#unknown.has(name) || !mayLookUp()) return undefined;
+      if (this.#unknown.has(name)) return undefined;
+      if (!this.#familiar.has(name) && !mayLookUp()) return undefined;
       credential = await this.#load(name, hash);
     }
     return credential !== undefined && this.#isActive(credential) ? credential : undefined;
@@ -142,7 +145,10 @@ export class CredentialCache {
     const byName = new Map<string, KnownCredential>();
     for (const [name, hash] of hashes) {
       const credential = found.get(hash.toString('hex'));
-      if (credential !== undefined) byName.set(name, credential);
+      if (credential !== undefined) {
+        byName.set(name, credential);
+        remember(this.#familiar, (set) => set.add(name));
+      }
       // Read before a change that has become known meanwhile: good for this request, not for keeping.
       if (version !== this.#version) continue;
       if (credential === undefined) remember(this.#unknown, (set) => set.add(name));
