@@ -65,7 +65,7 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
         when: 'A field is missing, undeclared, of a wrong type or out of bounds, forbidden data was found, the Idempotency-Key is missing or malformed, or the body is no JSON within the limits. The details name each place.',
         details: [
           'transaction.amount_minor: must be at least 0',
-          'order.<undeclared>: must not be sent (CARD_NUMBER)',
+          'order.<undeclared>: must not hold a card number; send a stable token, or BIN and last4',
         ],
       },
       forbidden('ingest'),

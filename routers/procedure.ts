@@ -1,10 +1,10 @@
 import { initTRPC, TRPCError } from '@trpc/server';
 import type { OpenApiMeta } from 'trpc-to-openapi';
-import { findForbidden, forbiddenKindOf } from '../contract/forbidden-data.ts';
-import { findJsonProblem } from '../contract/json-limits.ts';
+import { forbiddenKindOf } from '../contract/forbidden-data.ts';
 import { IdempotencyKey } from '../contract/primitives.ts';
 import { Refusal } from '../contract/errors.ts';
 import { wordProblems } from '../contract/problem.ts';
+import { rawInputProblems } from '../contract/raw-input.ts';
 import type { Services } from './services.ts';
 
 /** What a Site's credential allows; the default is all of it. */
@@ -103,19 +103,8 @@ function demandIdempotencyKey({
   return key;
 }
 
-/**
- * Refuses what must not be stored, logged or worded (limits of JSON, forbidden data) before any schema sees it:
- * schemas drop what they do not know, and their errors may name it.
- */
 function refuseRawInput(raw: unknown): void {
-  const problem = findJsonProblem(raw);
-  const problems =
-    problem !== undefined
-      ? [problem]
-      : findForbidden(raw).map(({ path, kind }) => ({
-          path,
-          message: `must not be sent (${kind})`,
-        }));
+  const problems = rawInputProblems(raw);
   if (problems.length > 0) {
     throw new Refusal('CONTRACT_VALIDATION_FAILED', { details: wordProblems(problems) });
   }

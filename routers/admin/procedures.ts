@@ -1,8 +1,7 @@
 import { TRPCError } from '@trpc/server';
 import { ZodError } from 'zod';
-import { findForbidden } from '../../contract/forbidden-data.ts';
-import { findJsonProblem } from '../../contract/json-limits.ts';
 import { problemsOfZodError, wordProblems } from '../../contract/problem.ts';
+import { rawInputProblems } from '../../contract/raw-input.ts';
 import { failureKind } from '../../ledger/failures.ts';
 import { adminProcedure, type Role } from '../procedure.ts';
 
@@ -13,14 +12,7 @@ import { adminProcedure, type Role } from '../procedure.ts';
 const forRole = (role: Role) =>
   adminProcedure(role).use(async ({ getRawInput, next }) => {
     const raw: unknown = await getRawInput();
-    const problem = findJsonProblem(raw);
-    const problems =
-      problem === undefined
-        ? findForbidden(raw).map(({ path, kind }) => ({
-            path,
-            message: `must not be sent (${kind})`,
-          }))
-        : [problem];
+    const problems = rawInputProblems(raw);
     if (problems.length > 0) throw badInput(wordProblems(problems));
     const result = await next();
     if (result.ok) return result;
