@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fromKysely, type PgBoss } from 'pg-boss';
 import { EvaluateJob } from '../contract/jobs.ts';
 import type { Clock } from '../ledger/clock.ts';
-import type { Db } from '../ledger/database.ts';
 import { openDeadLetter } from '../ledger/failed-attempts.ts';
 import { failureKind } from '../ledger/failures.ts';
+import type { Transaction } from '../ledger/transactions.ts';
 import { EVALUATE_DEAD } from './queues.ts';
 
 /** Wait between looks, ms: these jobs come only after a hundred lost claims. */
@@ -13,7 +13,7 @@ const POLL_MS = 2_000;
 /** What the worker works with. */
 export interface DeadLetterWorkerOptions {
   readonly boss: PgBoss;
-  readonly transaction: <T>(work: (db: Db) => Promise<T>) => Promise<T>;
+  readonly transaction: Transaction;
   readonly clock: Clock;
   readonly onDead: () => void;
   readonly onFault: (error: unknown) => void;

@@ -9,6 +9,7 @@ import {
 } from '../ledger/entity-states.ts';
 import { loadBatch, type BatchRow, type LedgerRef } from '../ledger/load-batch.ts';
 import { recordEvaluations, type NewEvaluation } from '../ledger/record-evaluations.ts';
+import { together } from '../ledger/transactions.ts';
 import {
   absorb,
   computeFeatures,
@@ -111,8 +112,7 @@ async function judgeAll(
     }
   }
   const entities = [...wanted.values()];
-  const stored = await lockStates(db, entities);
-  const labels = await countLabels(db, entities);
+  const [stored, labels] = await together(lockStates(db, entities), countLabels(db, entities));
   const states = new Map<string, EntityState>();
   for (const [name, { state, kind }] of stored) {
     if (state !== null) states.set(name, decodeState(state, kind as EntityKind));
@@ -156,16 +156,13 @@ async function judgeAll(
     }
   }
 
-  await recordEvaluations(db, evaluations);
-  await saveStates(
-    db,
-    [...touched].flatMap((name) => {
-      const entity = wanted.get(name);
-      const state = states.get(name);
-      if (entity === undefined || state === undefined) return [];
-      const version = (stored.get(name)?.version ?? 0n) + 1n;
-      return [{ ...entity, state: encodeState(state), version }];
-    }),
-  );
+  const changed = [...touched].flatMap((name) => {
+    const entity = wanted.get(name);
+    const state = states.get(name);
+    if (entity === undefined || state === undefined) return [];
+    const version = (stored.get(name)?.version ?? 0n) + 1n;
+    return [{ ...entity, state: encodeState(state), version }];
+  });
+  await together(recordEvaluations(db, evaluations), saveStates(db, changed));
   return judged;
 }

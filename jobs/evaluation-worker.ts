@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fromKysely, type Job, type PgBoss } from 'pg-boss';
 import { EvaluateJob } from '../contract/jobs.ts';
 import type { Clock } from '../ledger/clock.ts';
-import type { Db } from '../ledger/database.ts';
 import { StateMoved } from '../ledger/entity-states.ts';
 import { openDeadLetter, recordFailedAttempt } from '../ledger/failed-attempts.ts';
 import { failureKind } from '../ledger/failures.ts';
 import type { BatchRow, LedgerRef } from '../ledger/load-batch.ts';
+import type { Transaction } from '../ledger/transactions.ts';
 import { attemptErrorOf } from './attempt-error.ts';
 import { evaluateBatch, type BatchOutcome } from './evaluate-batch.ts';
 import { EVALUATE } from './queues.ts';
@@ -36,7 +36,7 @@ export interface EvaluationReport {
 /** What the worker works with. */
 export interface EvaluationWorkerOptions {
   readonly boss: PgBoss;
-  readonly transaction: <T>(work: (db: Db) => Promise<T>) => Promise<T>;
+  readonly transaction: Transaction;
   readonly clock: Clock;
   /** Failed attempts after which an event is dead: the first one and this many more. */
   readonly retryLimit: number;

@@ -5,6 +5,7 @@ import { failureKind } from '../ledger/failures.ts';
 import type { LedgerRef } from '../ledger/load-batch.ts';
 import { createPartitions, dropExpiredPartitions } from '../ledger/partitions.ts';
 import { findLost, readWatermark, writeWatermark } from '../ledger/sweep.ts';
+import type { Transaction } from '../ledger/transactions.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -20,7 +21,7 @@ const FIRST_SWEEP_MS = 60 * MINUTE_MS;
 
 /** What upkeep works with; the transactions are the owning role's, since partitions are its. */
 export interface UpkeepOptions {
-  readonly transaction: <T>(work: (db: Db) => Promise<T>) => Promise<T>;
+  readonly transaction: Transaction;
   readonly requeue: (db: Db, refs: readonly LedgerRef[]) => Promise<number>;
   readonly clock: Clock;
   readonly retentionDays: number;

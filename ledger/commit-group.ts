@@ -13,6 +13,7 @@ import {
   type UsageChange,
 } from './ingest-statements.ts';
 import type { Acceptance } from './submission.ts';
+import { together } from './transactions.ts';
 
 /** What became of one submission of a group. `again`: it must wait for a neighbour of the group and be tried anew. */
 export type Settlement = Acceptance | Refusal | 'again';
@@ -32,8 +33,9 @@ export type EnqueueEvaluations = (db: Db, rows: readonly Numbered[]) => Promise<
  * Locks are taken in one order everywhere (usage counters, keys, ledger), each statement sorted by its key: two
  * processes with crossing groups dead-lock otherwise.
  *
- * The usual group is new events only and takes five statements. Anything else (`lookFirst`) first reads what is
- * stored under the keys and ids, so that replays are answered, conflicts refused and only new rows counted.
+ * The usual group is new events only: five statements that are sent at once and checked afterwards. Anything else
+ * (`lookFirst`) first reads what is stored under the keys and ids, so that replays are answered, conflicts refused and
+ * only new rows counted.
  *
  * The race that shapes this: A and B insert the same key at once. B waits for A's commit, then inserts nothing. In the
  * same statement B sees neither a row of its own nor A's, and its ledger row would be a second event under one key.
@@ -53,29 +55,55 @@ export async function commitGroup(
 ): Promise<Settlement[]> {
   const settlements: (Settlement | undefined)[] = items.map(() => undefined);
   const bindings: KeyBinding[] = [];
-  if (options.lookFirst) await settleKnown(db, items, settlements, bindings);
-  let fresh = claimKeys(items, settlements);
-  if (fresh.length > 0) {
-    fresh = await countUsage(db, items, fresh, settlements, options);
-  }
-  const rows = fresh.map((index) => at(items, index));
-  for (const row of rows) bindings.push(bindingOf(row, row.ingestionId));
-  if (bindings.length > 0 && (await insertKeys(db, 'event', bindings)) !== bindings.length) {
-    throw new Contested();
-  }
-  if (rows.length > 0) {
-    if ((await insertLedgerRows(db, rows)) !== rows.length) throw new Contested();
-    await insertPayloads(db, rows);
-    const jobs = await options.enqueue(db, rows);
-    if (jobs !== rows.length) {
-      throw new Error(`${rows.length} ledger rows but ${jobs} evaluation jobs`);
-    }
+  let fresh: readonly number[];
+  if (options.lookFirst) {
+    await settleKnown(db, items, settlements, bindings);
+    fresh = await countUsage(db, items, claimKeys(items, settlements), settlements, options);
+    await insertRows(
+      db,
+      fresh.map((index) => at(items, index)),
+      bindings,
+      options.enqueue,
+    );
+  } else {
+    fresh = claimKeys(items, settlements);
+    // All of it is sent at once; whatever turns out not to be new rolls everything back.
+    await together(
+      countUsage(db, items, fresh, settlements, options),
+      insertRows(
+        db,
+        fresh.map((index) => at(items, index)),
+        bindings,
+        options.enqueue,
+      ),
+    );
   }
   for (const index of fresh) {
     const { ingestionId, sourceEventId, receivedAt } = at(items, index);
     settlements[index] = { ingestionId, sourceEventId, receivedAt, replayed: false };
   }
   return settlements.map((settlement) => settlement ?? 'again');
+}
+
+/** Keys, ledger rows, payloads and jobs, sent together in this order. @throws Contested when any was there already */
+async function insertRows(
+  db: Db,
+  rows: readonly Numbered[],
+  bindings: KeyBinding[],
+  enqueue: EnqueueEvaluations,
+): Promise<void> {
+  for (const row of rows) bindings.push(bindingOf(row, row.ingestionId));
+  if (bindings.length === 0) return;
+  const [keys, ledger, , jobs] = await together(
+    insertKeys(db, 'event', bindings),
+    rows.length === 0 ? Promise.resolve(0) : insertLedgerRows(db, rows),
+    rows.length === 0 ? Promise.resolve() : insertPayloads(db, rows),
+    rows.length === 0 ? Promise.resolve(0) : enqueue(db, rows),
+  );
+  if (keys !== bindings.length || ledger !== rows.length) throw new Contested();
+  if (jobs !== rows.length) {
+    throw new Error(`${rows.length} ledger rows but ${jobs} evaluation jobs`);
+  }
 }
 
 function at<T>(list: readonly T[], index: number): T {
@@ -169,6 +197,7 @@ async function countUsage(
   settlements: (Settlement | undefined)[],
   options: { readonly lookFirst: boolean; readonly now: number },
 ): Promise<number[]> {
+  if (fresh.length === 0) return [];
   const groups = new Map<string, { change: UsageChange; members: number[] }>();
   for (const index of fresh) {
     const { siteId, credentialId, receivedAt } = at(items, index);

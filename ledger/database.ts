@@ -1,8 +1,11 @@
 import { CompiledQuery, type Kysely } from 'kysely';
 
-/** A handle to run SQL on: the pool, or the transaction it was taken from (`em.getKysely()`). */
+/**
+ * A handle to run SQL on: the ORM's pool or transaction (`em.getKysely()`), or a pipelined one (transactions.ts).
+ * It is all that our statements and pg-boss's Kysely adapter use.
+ */
 // oxlint-disable-next-line typescript/no-explicit-any -- the ledger writes SQL itself; table types would be unused
-export type Db = Kysely<any>;
+export type Db = Pick<Kysely<any>, 'executeQuery'>;
 
 /** Rows and the number of rows a statement touched. */
 export interface SqlResult<Row> {

@@ -11,6 +11,7 @@ import { failureKind } from './failures.ts';
 import type { IdSource } from './ids.ts';
 import type { Numbered } from './ingest-statements.ts';
 import type { Acceptance, Submission } from './submission.ts';
+import type { Transaction } from './transactions.ts';
 
 /** Bounds of the queue. Past them a submission is refused at once, so memory stays flat under any offered load. */
 export interface IngestLimits {
@@ -42,7 +43,7 @@ export interface GroupReport {
 /** What the queue works with. */
 export interface IngestQueueOptions {
   /** Runs work in one transaction; rolls back when it throws. */
-  readonly transaction: <T>(work: (db: Db) => Promise<T>) => Promise<T>;
+  readonly transaction: Transaction;
   readonly ids: IdSource;
   readonly pool: () => Db;
   readonly enqueue: EnqueueEvaluations;

@@ -1,5 +1,6 @@
 import { run, type Db } from './database.ts';
 import { StateMoved } from './entity-states.ts';
+import { together } from './transactions.ts';
 
 /** One result on its way into the ledger. `evaluatedAt` in ms since 1970 UTC. */
 export interface NewEvaluation {
@@ -37,7 +38,7 @@ export async function recordEvaluations(
     ordered.map((evaluation) => String(evaluation.ingestionId)),
     ordered.map((evaluation) => new Date(evaluation.evaluatedAt).toISOString()),
   ];
-  const { affected } = await run(
+  const results = run(
     db,
     `insert into evaluation (site_id, ingestion_id, evaluated_at, score, level, decision, reasons, rule_scores, evaluator_version)
      select site_id, ingestion_id, evaluated_at, score, level, decision, reasons::jsonb, rule_scores::jsonb, evaluator_version
@@ -56,8 +57,7 @@ export async function recordEvaluations(
       RECORD_SEPARATOR,
     ],
   );
-  if (affected !== ordered.length) throw new StateMoved();
-  await run(
+  const features = run(
     db,
     `insert into evaluation_features (site_id, ingestion_id, evaluated_at, features)
      select site_id, ingestion_id, evaluated_at, features
@@ -69,4 +69,6 @@ export async function recordEvaluations(
       RECORD_SEPARATOR,
     ],
   );
+  const [{ affected }] = await together(results, features);
+  if (affected !== ordered.length) throw new StateMoved();
 }

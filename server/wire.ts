@@ -12,6 +12,7 @@ import type { Db } from '../ledger/database.ts';
 import { failureKind } from '../ledger/failures.ts';
 import { createIdSource } from '../ledger/ids.ts';
 import { IngestQueue, type IngestLimits } from '../ledger/ingest-queue.ts';
+import { createPipelinedTransactions, type Transaction } from '../ledger/transactions.ts';
 import type { Services } from '../routers/services.ts';
 import { AddressLimiter } from './address-limiter.ts';
 import { CredentialCache } from './credential-cache.ts';
@@ -53,7 +54,10 @@ export interface Wiring {
 }
 
 /** Connections of the application's role in one process; docs/operations.md adds up the budget. */
-const POOL_SIZE = 12;
+const POOL_SIZE = 8;
+
+/** Those of group commits and evaluation batches among them: one each, and one for a dead letter or a failed attempt. */
+const PIPELINED_CONNECTIONS = 4;
 
 /** The one place where parts meet. Nothing connects before it is used. */
 export function wire(options: WireOptions): Wiring {
@@ -98,7 +102,13 @@ export function wire(options: WireOptions): Wiring {
   });
 
   const pool = (): Db => orm.em.fork().getKysely();
-  const transaction = transactionsOf(orm);
+  const pipelined = createPipelinedTransactions({
+    url: options.appUrl,
+    poolSize: PIPELINED_CONNECTIONS,
+    applicationName: 'transaction-risk',
+    statementTimeoutMs: 10_000,
+  });
+  const { transaction } = pipelined;
   const requeue = (
     db: Db,
     refs: readonly { readonly siteId: bigint; readonly ingestionId: bigint }[],
@@ -157,7 +167,11 @@ export function wire(options: WireOptions): Wiring {
   const rateLimiter = new RateLimiter(pool);
   const forget = setInterval(() => rateLimiter.forgetExpired(), 60_000).unref();
 
-  const closers: (() => Promise<unknown>)[] = [() => orm.close(true), () => owner.close(true)];
+  const closers: (() => Promise<unknown>)[] = [
+    () => pipelined.close(),
+    () => orm.close(true),
+    () => owner.close(true),
+  ];
   let closing: Promise<void> | undefined;
   return {
     metrics,
@@ -207,7 +221,7 @@ async function startWorkers(supervisor: PgBoss, options: WireOptions): Promise<v
 }
 
 /** Runs work in one transaction of a fresh entity manager, thrown away afterwards. */
-function transactionsOf(orm: MikroORM): <T>(work: (db: Db) => Promise<T>) => Promise<T> {
+function transactionsOf(orm: MikroORM): Transaction {
   return (work) => orm.em.fork().transactional((em) => work(em.getKysely()));
 }
 

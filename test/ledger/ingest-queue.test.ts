@@ -7,10 +7,16 @@ import { createOrm } from '../../entities/orm.ts';
 import { enqueueEvaluations } from '../../jobs/enqueue.ts';
 import { createBoss } from '../../jobs/queues.ts';
 import type { EnqueueEvaluations } from '../../ledger/commit-group.ts';
-import type { Db } from '../../ledger/database.ts';
+import { run, type Db } from '../../ledger/database.ts';
 import { createIdSource } from '../../ledger/ids.ts';
 import { IngestQueue, type IngestLimits } from '../../ledger/ingest-queue.ts';
 import type { Submission } from '../../ledger/submission.ts';
+import {
+  createPipelinedTransactions,
+  together,
+  type PipelinedTransactions,
+  type Transaction,
+} from '../../ledger/transactions.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createSite } from '../support/site.ts';
 
@@ -18,6 +24,7 @@ describe('the group commit', () => {
   let database: TestDatabase;
   let orm: MikroORM;
   let boss: PgBoss;
+  let pipelined: PipelinedTransactions;
   let siteId: bigint;
   let credentialId: bigint;
 
@@ -27,6 +34,12 @@ describe('the group commit', () => {
       url: database.appUrl,
       poolSize: 8,
       applicationName: 'test',
+      statementTimeoutMs: 10_000,
+    });
+    pipelined = createPipelinedTransactions({
+      url: database.appUrl,
+      poolSize: 8,
+      applicationName: 'test groups',
       statementTimeoutMs: 10_000,
     });
     boss = createBoss({
@@ -45,6 +58,7 @@ describe('the group commit', () => {
 
   after(async () => {
     await boss.stop({ graceful: false });
+    await pipelined.close();
     await orm.close(true);
     await database.drop();
   });
@@ -54,7 +68,7 @@ describe('the group commit', () => {
     options: { limits?: Partial<IngestLimits>; enqueue?: EnqueueEvaluations } = {},
   ): IngestQueue =>
     new IngestQueue({
-      transaction: (work) => orm.em.fork().transactional((em) => work(em.getKysely())),
+      transaction: pipelined.transaction,
       ids: createIdSource(),
       pool: (): Db => orm.em.fork().getKysely(),
       enqueue: options.enqueue ?? ((db, rows) => enqueueEvaluations(boss, db, rows)),
@@ -224,16 +238,35 @@ describe('the group commit', () => {
 
   it('a job enqueued in a transaction that rolls back is gone with it', async () => {
     const before = await counts();
-    await orm.em
-      .fork()
-      .transactional(async (em) => {
-        const jobs = await enqueueEvaluations(boss, em.getKysely(), [
-          { siteId: 1n, ingestionId: 77n },
-        ]);
+    const ormTransaction: Transaction = (work) =>
+      orm.em.fork().transactional((em) => work(em.getKysely()));
+    for (const transaction of [ormTransaction, pipelined.transaction]) {
+      await transaction(async (db) => {
+        const jobs = await enqueueEvaluations(boss, db, [{ siteId: 1n, ingestionId: 77n }]);
         expect(jobs).to.equal(1);
         throw new Error('rolled back');
-      })
-      .catch(() => undefined);
+      }).catch(() => undefined);
+      expect(await counts()).to.deep.equal(before);
+    }
+  });
+
+  it('of statements sent together the first that failed is the one reported, and nothing is kept', async () => {
+    const before = await counts();
+    const label = (n: number): string =>
+      `insert into usage_counter (site_id, credential_id, month, accepted) values (1, ${n}, '2000-01', $1)`;
+    const failure = await pipelined
+      .transaction((db) =>
+        together(
+          run(db, label(1), [1]),
+          run(db, 'select 1 / $1::int', [0]),
+          run(db, label(2), [1]),
+        ),
+      )
+      .catch((error: unknown) => error);
+    expect(failure).to.include({ code: '22012' });
     expect(await counts()).to.deep.equal(before);
+    // The connection is fit for the next transaction.
+    const { rows } = await pipelined.transaction((db) => run(db, 'select $1::int as n', [7]));
+    expect(rows).to.deep.equal([{ n: 7 }]);
   });
 });
