@@ -7,7 +7,7 @@ import { readPublishedDocument } from '../../openapi/contract-check/description.
 import { runCheck } from '../../openapi/contract-check/run.ts';
 import type { CheckReport } from '../../openapi/contract-check/types.ts';
 import { startBrokenGateway, type BrokenGateway, type Fault } from '../support/broken-gateway.ts';
-import { PLANTED } from '../support/planted-deviations.ts';
+import { PLANTED } from '../support/planted/index.ts';
 import { runService, type RunningService } from '../support/running-service.ts';
 import { makeTemporaryDirectory } from '../support/temporary.ts';
 import { freePort } from '../support/whole-service.ts';
