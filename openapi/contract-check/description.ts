@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { ApiDocument, Header, Schema } from '../document-types.ts';
+import { unknownKeywords } from './schema-problems.ts';
 
 /** One documented status of an operation. */
 export interface DescribedAnswer {
@@ -29,8 +30,17 @@ export function readPublishedDocument(): ApiDocument {
   return JSON.parse(readFileSync(PUBLISHED, 'utf8')) as ApiDocument;
 }
 
-/** Resolves the references of a document. @throws Error for a reference to nothing */
+/**
+ * Resolves the references of a document.
+ *
+ * @throws Error for a reference to nothing, and for a keyword that answers could not be judged by
+ */
 export function describe(document: ApiDocument): Description {
+  for (const [name, schema] of Object.entries(document.components.schemas)) {
+    const [unknown] = unknownKeywords(schema);
+    if (unknown !== undefined)
+      throw new Error(`schema-problems.ts does not know ${unknown} (${name})`);
+  }
   const operations = new Map<string, DescribedOperation>();
   for (const methods of Object.values(document.paths)) {
     for (const { operationId, responses } of Object.values(methods)) {

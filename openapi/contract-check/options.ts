@@ -37,7 +37,8 @@ Options:
   --help
 
 It keeps to the rate limit of each key and waits for as long as Retry-After says. The part "rate limit" uses up the
-sandbox key for a minute; the part "http" holds one connection open until the gateway gives it up.
+sandbox key for a minute; the part "http" holds one connection open until the gateway gives it up. A run takes one to
+two minutes. NODE_EXTRA_CA_CERTS names the certificate of a gateway with an authority of its own.
 
 Exit codes: 0 everything agrees, 1 something deviates, 2 wrong usage, 3 the gateway cannot be reached.
 `;

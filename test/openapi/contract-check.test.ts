@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GROUPS, type Group } from '../../openapi/contract-check/cases/case.ts';
 import { runContractCheck } from '../../openapi/contract-check/cli.ts';
-import { readPublishedDocument } from '../../openapi/contract-check/description.ts';
+import {
+  describe as describeDocument,
+  readPublishedDocument,
+} from '../../openapi/contract-check/description.ts';
 import { runCheck } from '../../openapi/contract-check/run.ts';
 import type { CheckReport } from '../../openapi/contract-check/types.ts';
 import { startBrokenGateway, type BrokenGateway, type Fault } from '../support/broken-gateway.ts';
@@ -103,6 +106,14 @@ describe('contract check', () => {
         expect(named, found.join('\n') || 'nothing found').to.equal(true);
       });
     }
+  });
+
+  it('refuses to judge by a description with a keyword it does not know', () => {
+    const changed = structuredClone(document);
+    const risk = changed.components.schemas['Risk']?.properties?.['score'];
+    Object.assign(risk ?? {}, { multipleOf: 5 });
+    expect(() => describeDocument(document)).not.to.throw();
+    expect(() => describeDocument(changed)).to.throw('does not know multipleOf (Risk)');
   });
 
   it('ends with a report, whatever a gateway answers', async () => {
