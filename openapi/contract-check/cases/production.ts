@@ -125,7 +125,7 @@ function followCases(
     casesOf('production', 'getIngestion')('the ingestion is followed to SUCCEEDED', async () => {
       const id = String(first().body['ingestion_id']);
       const deadline = probe.now() + evaluationMs;
-      for (let wait = 250; ; wait = Math.min(wait * 2, 5_000)) {
+      for (let wait = 100; ; wait = Math.min(wait * 2, 5_000)) {
         const call = { method: 'GET', path: `/v1/ingestions/${encodeURIComponent(id)}` };
         const answer = await probe.call('getIngestion', production, call, { status: 200 });
         if (answer === undefined) return;
