@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,10 +35,23 @@ export interface ServiceStart {
   readonly nodeOptions?: readonly string[];
 }
 
+/** Node's options of `npm start`: what is measured must be what is run. */
+const START_OPTIONS = (
+  JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as {
+    scripts: { start: string };
+  }
+).scripts.start
+  .split(' ')
+  .filter((word) => word.startsWith('--'));
+
 /** Starts the service as an operator would, and waits until it is ready. @throws Error with what it said */
 export async function startService(start: ServiceStart): Promise<ServerProcess> {
   return startServer(
-    [...(start.nodeOptions ?? []), join(import.meta.dirname, '../server/main.ts')],
+    [
+      ...START_OPTIONS,
+      ...(start.nodeOptions ?? []),
+      join(import.meta.dirname, '../server/main.ts'),
+    ],
     '/readyz',
     {
       DATABASE_URL: start.appUrl,

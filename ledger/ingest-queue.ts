@@ -29,7 +29,7 @@ export interface IngestLimits {
 export const INGEST_LIMITS: IngestLimits = {
   groupRows: 256,
   groupBytes: 2 * 1024 * 1024,
-  queuedRows: 4_096,
+  queuedRows: 1_024,
   queuedBytes: 32 * 1024 * 1024,
   lanes: 1,
 };
@@ -94,6 +94,15 @@ export class IngestQueue {
     return { rows: this.#queuedRows, bytes: this.#queuedBytes };
   }
 
+  /** True while a further submission would be refused. */
+  get isFull(): boolean {
+    return (
+      this.#closed ||
+      this.#queuedRows >= this.#limits.queuedRows ||
+      this.#queuedBytes >= this.#limits.queuedBytes
+    );
+  }
+
   /**
    * Resolves once the submission is committed together with its evaluation job.
    *
@@ -102,11 +111,7 @@ export class IngestQueue {
    */
   submit(submission: Submission): Promise<Acceptance> {
     const bytes = Buffer.byteLength(submission.body) + 1_024;
-    if (
-      this.#closed ||
-      this.#queuedRows >= this.#limits.queuedRows ||
-      this.#queuedBytes + bytes > this.#limits.queuedBytes
-    ) {
+    if (this.isFull) {
       return Promise.reject(unavailable());
     }
     this.#queuedRows += 1;

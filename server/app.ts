@@ -33,7 +33,10 @@ export function createApp(options: AppOptions): Koa<RestState> {
   const { wiring, log, readiness } = options;
   const { metrics, api } = wiring;
   const addressOf = createAddressOf(options.trustedProxies);
-  const bodies = new BodyReader({ idleMs: options.bodyIdleMs });
+  const bodies = new BodyReader({
+    idleMs: options.bodyIdleMs,
+    isFull: () => api.services.ingest.isFull,
+  });
   const app = new Koa<RestState>();
   app.silent = true;
   app.use(giveRequestId);
@@ -45,9 +48,12 @@ export function createApp(options: AppOptions): Koa<RestState> {
     }),
   );
   app.use(requireSoundRequest);
-  app.use(createHealthRouter(readiness).routes() as Koa.Middleware<RestState>);
-  if (options.admin !== undefined) app.use(options.admin);
-  if (!options.servesApi) return app;
+  const health = createHealthRouter(readiness).routes() as Koa.Middleware<RestState>;
+  if (!options.servesApi) {
+    app.use(health);
+    if (options.admin !== undefined) app.use(options.admin);
+    return app;
+  }
   const rest = createRestRouter(api.services, {
     authenticate: authenticate({
       credentials: api.credentials,
@@ -58,9 +64,12 @@ export function createApp(options: AppOptions): Koa<RestState> {
     limitRate: limitRate(api.rateLimiter, metrics),
     readBody: (ctx) => bodies.read(ctx),
   });
-  app.use(createDocsRouter().routes() as Koa.Middleware<RestState>);
+  // First what merchants call: each middleware before it would cost every event.
   app.use(requireReady(readiness, '/v1/'));
   app.use(rest.routes() as Koa.Middleware<RestState>);
+  app.use(health);
+  app.use(createDocsRouter().routes() as Koa.Middleware<RestState>);
+  if (options.admin !== undefined) app.use(options.admin);
   return app;
 }
 

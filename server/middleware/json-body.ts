@@ -11,13 +11,18 @@ export const BODY_LIMIT = 256 * 1024;
 /** What is read and thrown away past the limit, so that the caller gets to read the refusal, bytes. */
 const DISCARD_LIMIT = 4 * 1024 * 1024;
 
-/** Bytes of all bodies being received at once; past it new ones are refused. */
-const IN_FLIGHT_LIMIT = 64 * 1024 * 1024;
+/**
+ * Bytes of all bodies being received at once. A body's declared length is reserved before its first byte is kept: were
+ * bodies refused half-way, a flood of large ones would fill the memory and none would get through.
+ */
+const IN_FLIGHT_LIMIT = 32 * 1024 * 1024;
 
 /** How a body reader is set up. */
 export interface BodyReaderOptions {
   /** Milliseconds without a byte after which a sender is given up. */
   readonly idleMs: number;
+  /** True while nothing more can be taken in: a body is then refused before it is read, parsed and checked. */
+  readonly isFull: () => boolean;
 }
 
 /** Reads JSON bodies within bounds of size, time and memory. */
@@ -29,7 +34,7 @@ export class BodyReader {
     this.#options = options;
   }
 
-  /** Bytes of bodies received and not yet parsed. */
+  /** Bytes reserved for bodies that are being received. */
   get inFlightBytes(): number {
     return this.#inFlight;
   }
@@ -48,7 +53,16 @@ export class BodyReader {
         details: ['Content-Type: must be sent once'],
       });
     }
-    const bytes = await this.#receive(ctx);
+    const reserved = reservationOf(ctx.req.headers['content-length']);
+    if (this.#options.isFull() || this.#inFlight + reserved > IN_FLIGHT_LIMIT) {
+      // Answered now; what is still coming is thrown away as it arrives, and the connection stays usable.
+      ctx.req.resume();
+      throw unavailable();
+    }
+    this.#inFlight += reserved;
+    const bytes = await this.#receive(ctx).finally(() => {
+      this.#inFlight -= reserved;
+    });
     if (!isUtf8(bytes)) throw refusal('is not UTF-8');
     try {
       return JSON.parse(bytes.toString('utf8'));
@@ -62,11 +76,9 @@ export class BodyReader {
     return new Promise<Buffer>((resolve, reject) => {
       const chunks: Buffer[] = [];
       let size = 0;
-      let held = 0;
       const finish = (outcome: () => void): void => {
         clearTimeout(idle);
         request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
-        this.#inFlight -= held;
         outcome();
       };
       const giveUp = (error: Refusal): void =>
@@ -84,11 +96,7 @@ export class BodyReader {
           giveUp(refusal(`is larger than ${BODY_LIMIT} bytes`));
         } else if (size > BODY_LIMIT) {
           chunks.length = 0;
-        } else if (this.#inFlight + chunk.length > IN_FLIGHT_LIMIT) {
-          giveUp(unavailable());
         } else {
-          held += chunk.length;
-          this.#inFlight += chunk.length;
           chunks.push(chunk);
         }
       };
@@ -104,6 +112,12 @@ export class BodyReader {
       request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
     });
   }
+}
+
+/** Bytes to set aside for a body: what it declares, or the most it may have. */
+function reservationOf(contentLength: string | undefined): number {
+  const declared = Number(contentLength ?? BODY_LIMIT);
+  return Math.min(declared, BODY_LIMIT);
 }
 
 function refuseMediaType(contentType: string, contentEncoding: string): void {
