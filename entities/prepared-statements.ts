@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Pool, PoolClient, QueryConfig } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 
 /** Statements prepared on one connection at most: ours are a few dozen; a text that varies must not fill the server. */
 const PREPARED_AT_MOST = 200;
@@ -21,7 +21,7 @@ export function prepareStatements(pool: Pool): void {
           ? nameOf(names, text)
           : undefined;
       if (name === undefined) return query(text, values, ...rest);
-      return query({ name, text, values } as QueryConfig, ...rest);
+      return query({ name, text, values }, ...rest);
     };
     client.query = named as typeof client.query;
   });
