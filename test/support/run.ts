@@ -1,9 +1,9 @@
 /**
  * `npm test`: runs mocha in a process of its own and closes with one line, `N passed, N failed`. Arguments are handed
- * to mocha; files among them replace the whole suite. Exit code 1 on any failure, also when nothing ran.
+ * to mocha; files and folders among them replace the whole suite. Exit code 1 on any failure, also when nothing ran.
  */
 import { spawn } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { TestResult } from './reporter.ts';
@@ -43,17 +43,11 @@ const skipped = result.skipped > 0 ? `, ${result.skipped} skipped` : '';
 console.log(`${result.passed} passed, ${result.failed} failed${skipped}`);
 process.exitCode = result.failed > 0 || result.passed === 0 ? 1 : 0;
 
-/** The configured files are added to those given, so for given ones mocha gets the configuration without its own. */
+/** Every test file, or the given files and folders only; other arguments are mocha's. */
 function mochaArguments(): string[] {
   const given = process.argv.slice(2);
-  if (given.length === 0) return ['--forbid-only'];
-  if (!given.some((argument) => argument.endsWith('.ts'))) return given;
-  const path = join(root, '.mocharc.json');
-  const configuration = JSON.parse(readFileSync(path, 'utf8')) as { spec?: unknown };
-  delete configuration.spec;
-  const own = join(directory, '.mocharc.json');
-  writeFileSync(own, JSON.stringify(configuration));
-  return ['--config', own, ...given];
+  const named = given.some((argument) => !argument.startsWith('-') && existsSync(argument));
+  return ['--forbid-only', '--recursive', ...given, ...(named ? [] : ['test/**/*.test.ts'])];
 }
 
 /** A process that ended badly has failed once more than it could count. */
