@@ -1,4 +1,6 @@
 import { run, type Db } from './database.ts';
+import { joinTexts, RECORD_SEPARATOR } from './joined-texts.ts';
+import { compare } from './ordering.ts';
 
 /** Names one entity of a Site; `key` is 32 hex digits. */
 export interface EntityKey {
@@ -29,9 +31,6 @@ export class StateMoved extends Error {
 export const entityName = (entity: EntityKey): string =>
   `${entity.siteId}/${entity.kind}/${entity.key}`;
 
-/** Stands between states: they are JSON, in which control characters are escaped. */
-const RECORD_SEPARATOR = '\u001e';
-
 const columns = (entities: readonly EntityKey[]): unknown[] => [
   entities.map((entity) => String(entity.siteId)),
   entities.map((entity) => entity.kind),
@@ -39,20 +38,8 @@ const columns = (entities: readonly EntityKey[]): unknown[] => [
 ];
 
 function sorted<T extends EntityKey>(entities: readonly T[]): T[] {
-  return [...entities].sort((a, b) =>
-    a.siteId !== b.siteId
-      ? a.siteId < b.siteId
-        ? -1
-        : 1
-      : a.kind !== b.kind
-        ? a.kind < b.kind
-          ? -1
-          : 1
-        : a.key < b.key
-          ? -1
-          : a.key > b.key
-            ? 1
-            : 0,
+  return [...entities].sort(
+    (a, b) => compare(a.siteId, b.siteId) || compare(a.kind, b.kind) || compare(a.key, b.key),
   );
 }
 
@@ -114,7 +101,7 @@ export async function saveStates(
        where held.version = excluded.version - 1`,
     [
       ...columns(ordered),
-      ordered.map((entity) => entity.state).join(RECORD_SEPARATOR),
+      joinTexts(ordered.map((entity) => entity.state)),
       ordered.map((entity) => String(entity.version)),
       RECORD_SEPARATOR,
     ],

@@ -1,4 +1,6 @@
 import { run, type Db } from './database.ts';
+import { joinTexts, RECORD_SEPARATOR } from './joined-texts.ts';
+import { compare } from './ordering.ts';
 import { HASH_VERSION, type Submission } from './submission.ts';
 
 /** A submission with the id it will have if it is accepted. */
@@ -31,10 +33,6 @@ const byUsageKey = (a: UsageChange, b: UsageChange): number =>
   compare(a.siteId, b.siteId) ||
   compare(a.credentialId, b.credentialId) ||
   compare(a.month, b.month);
-
-function compare<T extends bigint | string>(a: T, b: T): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
 
 /**
  * Adds to the usage counters and so locks them, in key order: the first lock of every group.
@@ -161,13 +159,7 @@ export async function insertLedgerRows(db: Db, rows: readonly Numbered[]): Promi
   return affected;
 }
 
-/** Stands between bodies: canonical JSON escapes control characters, so it cannot occur inside one. */
-const RECORD_SEPARATOR = '\u001e';
-
-/**
- * Stores the bodies. They travel as one joined text instead of an array, which would have every quote escaped by
- * the driver and parsed again by the server.
- */
+/** Stores the bodies, which travel as one joined text. */
 export async function insertPayloads(db: Db, rows: readonly Numbered[]): Promise<void> {
   await run(
     db,
@@ -179,7 +171,7 @@ export async function insertPayloads(db: Db, rows: readonly Numbered[]): Promise
       rows.map((row) => String(row.siteId)),
       rows.map((row) => String(row.ingestionId)),
       rows.map((row) => new Date(row.receivedAt).toISOString()),
-      rows.map((row) => row.body).join(RECORD_SEPARATOR),
+      joinTexts(rows.map((row) => row.body)),
       RECORD_SEPARATOR,
     ],
   );

@@ -1,5 +1,7 @@
 import { run, type Db } from './database.ts';
 import { StateMoved } from './entity-states.ts';
+import { joinTexts, RECORD_SEPARATOR } from './joined-texts.ts';
+import { compare } from './ordering.ts';
 import { together } from './transactions.ts';
 
 /** One result on its way into the ledger. `evaluatedAt` in ms since 1970 UTC. */
@@ -17,9 +19,6 @@ export interface NewEvaluation {
   readonly features: string;
 }
 
-/** Stands between texts: they are JSON, in which control characters are escaped. */
-const RECORD_SEPARATOR = '\u001e';
-
 /**
  * Appends results and the features they came from. Needs an open transaction.
  *
@@ -30,8 +29,8 @@ export async function recordEvaluations(
   evaluations: readonly NewEvaluation[],
 ): Promise<void> {
   if (evaluations.length === 0) return;
-  const ordered = [...evaluations].sort((a, b) =>
-    a.siteId !== b.siteId ? (a.siteId < b.siteId ? -1 : 1) : a.ingestionId < b.ingestionId ? -1 : 1,
+  const ordered = [...evaluations].sort(
+    (a, b) => compare(a.siteId, b.siteId) || compare(a.ingestionId, b.ingestionId),
   );
   const ids = [
     ordered.map((evaluation) => String(evaluation.siteId)),
@@ -51,8 +50,8 @@ export async function recordEvaluations(
       ordered.map((evaluation) => evaluation.score),
       ordered.map((evaluation) => evaluation.level),
       ordered.map((evaluation) => evaluation.decision),
-      ordered.map((evaluation) => JSON.stringify(evaluation.reasons)).join(RECORD_SEPARATOR),
-      ordered.map((evaluation) => JSON.stringify(evaluation.ruleScores)).join(RECORD_SEPARATOR),
+      joinTexts(ordered.map((evaluation) => JSON.stringify(evaluation.reasons))),
+      joinTexts(ordered.map((evaluation) => JSON.stringify(evaluation.ruleScores))),
       ordered.map((evaluation) => evaluation.evaluatorVersion),
       RECORD_SEPARATOR,
     ],
@@ -63,11 +62,7 @@ export async function recordEvaluations(
      select site_id, ingestion_id, evaluated_at, features
      from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], string_to_array($4::text, $5::text))
        as seen (site_id, ingestion_id, evaluated_at, features)`,
-    [
-      ...ids,
-      ordered.map((evaluation) => evaluation.features).join(RECORD_SEPARATOR),
-      RECORD_SEPARATOR,
-    ],
+    [...ids, joinTexts(ordered.map((evaluation) => evaluation.features)), RECORD_SEPARATOR],
   );
   const [{ affected }] = await together(results, features);
   if (affected !== ordered.length) throw new StateMoved();

@@ -2,11 +2,11 @@ import type { MikroORM } from '@mikro-orm/postgresql';
 import type { PgBoss } from 'pg-boss';
 import type { Logger } from 'pino';
 import { createOrm } from '../entities/orm.ts';
-import { DeadLetterWorker } from '../jobs/dead-letter-worker.ts';
+import { createDeadLetterLoop } from '../jobs/dead-letters.ts';
 import { enqueueEvaluations, requeueEvaluations } from '../jobs/enqueue.ts';
 import { EvaluationWorker } from '../jobs/evaluation-worker.ts';
 import { createBoss, EVALUATE, evaluateQueueOptions } from '../jobs/queues.ts';
-import { Upkeep } from '../jobs/upkeep.ts';
+import { createUpkeepLoop } from '../jobs/upkeep.ts';
 import type { Clock } from '../ledger/clock.ts';
 import type { Db } from '../ledger/database.ts';
 import { failureKind } from '../ledger/failures.ts';
@@ -130,14 +130,14 @@ export function wire(options: WireOptions): Wiring {
       fault: fault('evaluation'),
     },
   });
-  const deadLetters = new DeadLetterWorker({
+  const deadLetters = createDeadLetterLoop({
     boss,
     transaction,
     clock,
     onDead: () => metrics.evaluations.inc({ outcome: 'dead' }),
     onFault: fault('dead letters'),
   });
-  const upkeep = new Upkeep({
+  const upkeep = createUpkeepLoop({
     transaction: transactionsOf(owner),
     requeue,
     clock,
