@@ -22,7 +22,11 @@ export const HTTP_TIMES: HttpTimes = {
 };
 
 /** A server whose every answer, those of the HTTP parser included, carries the contract's error body. */
-export function createHttpServer(times: HttpTimes, listener: RequestListener): Server {
+export function createHttpServer(
+  times: HttpTimes,
+  listener: RequestListener,
+  onRefused: () => void,
+): Server {
   const server = createServer(
     {
       headersTimeout: times.headersMs,
@@ -37,7 +41,7 @@ export function createHttpServer(times: HttpTimes, listener: RequestListener): S
   );
   // A caller may close its side after the request and wait; Node would drop its answer. Known to Node, not to its types.
   Object.assign(server, { httpAllowHalfOpen: true });
-  answerParserErrors(server);
+  answerParserErrors(server, onRefused);
   return server;
 }
 

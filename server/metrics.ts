@@ -42,7 +42,7 @@ export function createMetrics(): Metrics {
     }),
     refusals: new Counter({
       name: 'transaction_risk_refusals_total',
-      help: 'Requests refused before their body was read, by reason: unauthorized, address, rate.',
+      help: 'Requests refused before their body was read, by reason: unauthorized, address, rate, parser (no valid HTTP).',
       labelNames: ['reason'],
       registers,
     }),

@@ -28,8 +28,12 @@ interface Exchange {
   refused: boolean;
 }
 
-/** Gives the answers that Node's HTTP parser would give by itself the contract's error body and a request id. */
-export function answerParserErrors(server: Server): void {
+/**
+ * Gives the answers that Node's HTTP parser would give by itself the contract's error body and a request id.
+ *
+ * @param onRefused  called for each of them: no middleware, so no log line and no other metric, ever sees such a request
+ */
+export function answerParserErrors(server: Server, onRefused: (code: ErrorCode) => void): void {
   const exchanges = new WeakMap<Duplex, Exchange>();
   const exchangeOn = (socket: Duplex): Exchange => {
     let exchange = exchanges.get(socket);
@@ -58,9 +62,11 @@ export function answerParserErrors(server: Server): void {
     const exchange = exchangeOn(socket);
     if (exchange.refused) return;
     exchange.refused = true;
+    onRefused(codeOf(error));
     refuseInTurn(socket, exchange, codeOf(error));
   });
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    onRefused('EXPECTATION_FAILED');
     const requestId = newRequestId();
     const body = JSON.stringify(errorBody(requestId, 'EXPECTATION_FAILED'));
     response.writeHead(417, {
@@ -73,6 +79,7 @@ export function answerParserErrors(server: Server): void {
   });
   // Node would drop the connection without a word. What follows a CONNECT is no HTTP, so nothing else is read.
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    onRefused('METHOD_NOT_ALLOWED');
     socket.on('error', () => socket.destroy()).resume();
     sayLast(socket, rawAnswer('METHOD_NOT_ALLOWED', ['allow: GET, HEAD, POST']));
   });

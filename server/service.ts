@@ -99,8 +99,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     servesApi: settings.ROLE !== 'worker',
     ...(settings.ADMIN_PORT === undefined ? { admin: adminApp } : {}),
   });
+  const countParserRefusal = (): void => wiring.metrics.refusals.inc({ reason: 'parser' });
   const servers: Server[] = [];
-  const server = createHttpServer(times, listenerOf(app));
+  const server = createHttpServer(times, listenerOf(app), countParserRefusal);
   servers.push(server);
   const port = await listen(server, settings.PORT, settings.HOST);
   if (settings.ADMIN_PORT !== undefined) {
@@ -117,6 +118,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
           admin: adminApp,
         }),
       ),
+      countParserRefusal,
     );
     servers.push(admin);
     try {

@@ -1,0 +1,76 @@
+import { connect } from 'node:net';
+import { expect } from 'chai';
+import { eventOf, merchant } from '../support/merchant.ts';
+import { ADMIN_TOKEN, runService, type RunningService } from '../support/running-service.ts';
+
+describe('/metrics', () => {
+  let service: RunningService;
+
+  before(async () => {
+    service = await runService();
+  });
+
+  after(() => service.stop());
+
+  const read = (token?: string, method = 'GET'): Promise<Response> =>
+    fetch(`${service.url}/metrics`, {
+      method,
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    });
+
+  /** The value of a sample, 0 where it was never counted. */
+  const value = (text: string, sample: string): number =>
+    Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${sample} `))
+        ?.split(' ')[1] ?? 0,
+    );
+
+  it('is for operators only', async () => {
+    expect((await read()).status).to.equal(401);
+    expect((await read('x'.repeat(43))).status).to.equal(401);
+    const wrong = await read(ADMIN_TOKEN, 'POST');
+    expect([wrong.status, wrong.headers.get('allow')]).to.deep.equal([405, 'GET']);
+    const right = await read(ADMIN_TOKEN);
+    expect(right.status).to.equal(200);
+    expect(right.headers.get('content-type')).to.match(/^text\/plain; version=0\.0\.4/);
+  });
+
+  it('counts what happened, and names no Site, key or id in doing so', async () => {
+    const site = await service.createSite({ code: 'site-canary' });
+    const { apiKey } = await site.issue();
+    const caller = merchant(service.url, apiKey);
+    const event = eventOf();
+    const { body } = await caller.submit(event);
+    await caller.evaluated(body.ingestion_id);
+    await caller.submit(eventOf({ schema_version: '2.0' }));
+    await merchant(service.url, 'nobody').usage();
+    await new Promise<void>((resolve) => {
+      const socket = connect(service.port, '127.0.0.1', () =>
+        socket.write('no HTTP at all\r\n\r\n'),
+      );
+      socket.on('close', () => resolve()).resume();
+    });
+    const text = await (await read(ADMIN_TOKEN)).text();
+    const requests = 'transaction_risk_requests_total';
+    expect(value(text, `${requests}{operation="submitTransaction",status="202"}`)).to.equal(1);
+    expect(value(text, `${requests}{operation="submitTransaction",status="400"}`)).to.equal(1);
+    expect(value(text, `${requests}{operation="getApiUsage",status="401"}`)).to.equal(1);
+    expect(value(text, 'transaction_risk_refusals_total{reason="unauthorized"}')).to.equal(1);
+    expect(value(text, 'transaction_risk_refusals_total{reason="parser"}')).to.equal(1);
+    expect(value(text, 'transaction_risk_evaluations_total{outcome="succeeded"}')).to.equal(1);
+    expect(value(text, 'transaction_risk_accept_to_result_seconds_count')).to.equal(1);
+    expect(value(text, 'transaction_risk_group_rows_sum')).to.equal(1);
+    expect(text).to.include('transaction_risk_queue_rows 0');
+    for (const secret of [
+      'site-canary',
+      apiKey,
+      apiKey.slice(9, 17),
+      event['source_event_id'],
+      body.ingestion_id,
+    ]) {
+      expect(text).not.to.include(secret);
+    }
+  });
+});
