@@ -4,6 +4,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
+import { generateApiKey } from '../../ledger/api-key.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { eventOf, merchant, type Answer } from '../support/merchant.ts';
 import { createSite } from '../support/site.ts';
@@ -59,9 +60,7 @@ describe('a service that is killed without warning under load', () => {
     this.timeout(120_000);
     let running = await start();
     const site = await withOwner((query) => createSite({ query } as TestDatabase));
-    const keys = await withOwner((query) =>
-      Promise.all(Array.from({ length: 30 }, () => createSiteKey(query, site.siteId))),
-    );
+    const keys = await withOwner((query) => createSiteKeys(query, site.siteId, 30));
 
     const accepted: Sent[] = [];
     const unanswered: Omit<Sent, 'answer'>[] = [];
@@ -102,9 +101,7 @@ describe('a service that is killed without warning under load', () => {
     }
 
     // What got no answer may or may not be in the ledger; a repeat with the same key settles it.
-    const fresh = await withOwner((query) =>
-      Promise.all(Array.from({ length: 5 }, () => createSiteKey(query, site.siteId))),
-    );
+    const fresh = await withOwner((query) => createSiteKeys(query, site.siteId, 5));
     const repeats = [...unanswered, ...accepted.slice(0, 100)];
     for (const [index, { event, key }] of repeats.entries()) {
       const caller = merchant(running.url, fresh[index % fresh.length]);
@@ -144,16 +141,21 @@ describe('a service that is killed without warning under load', () => {
   });
 });
 
-async function createSiteKey(query: TestDatabase['query'], siteId: string): Promise<string> {
-  const { generateApiKey } = await import('../../ledger/api-key.ts');
-  const key = generateApiKey('production');
-  await query(
-    `with made as (
-       insert into credential (site_id, environment, label, permissions, created_at)
-       values ($1, 'production', 'test', array['ingest', 'read', 'label'], now()) returning id
-     )
-     insert into credential_key (key_hash, credential_id, key_id, created_at) select $2, id, $3, now() from made`,
-    [siteId, key.hash, key.keyId],
-  );
-  return key.apiKey;
+async function createSiteKeys(
+  query: TestDatabase['query'],
+  siteId: string,
+  count: number,
+): Promise<string[]> {
+  const keys = Array.from({ length: count }, () => generateApiKey('production'));
+  for (const key of keys) {
+    await query(
+      `with made as (
+         insert into credential (site_id, environment, label, permissions, created_at)
+         values ($1, 'production', 'test', array['ingest', 'read', 'label'], now()) returning id
+       )
+       insert into credential_key (key_hash, credential_id, key_id, created_at) select $2, id, $3, now() from made`,
+      [siteId, key.hash, key.keyId],
+    );
+  }
+  return keys.map(({ apiKey }) => apiKey);
 }
