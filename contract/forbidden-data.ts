@@ -96,9 +96,10 @@ function visitMembers(
   for (const key of Object.keys(object)) {
     if (walk.findings.length >= MAX_PROBLEMS) return;
     let name = judgeKey(key);
+    const { isPlain } = name;
     if (name.isGeneric && name.kind === undefined) name = judgeInPlace(key, name, object, parent);
     walk.steps.push(key);
-    const kindInKey = name.isPlain ? undefined : forbiddenKindOf(key, name);
+    const kindInKey = isPlain ? undefined : forbiddenKindOf(key, name);
     if (kindInKey === undefined) visit(walk, object[key], name, key);
     else report(walk, kindInKey);
     walk.steps.pop();
@@ -113,10 +114,10 @@ function judgeInPlace(
   parent: string | undefined,
 ): KeyName {
   const inParent = parent === undefined ? name : judgeKey(`${parent}_${key}`);
-  if (inParent.kind !== undefined) return { ...inParent, isPlain: name.isPlain };
+  if (inParent.kind !== undefined) return inParent;
   for (const label of ['name', 'key', 'field', 'label']) {
     const sibling = Object.hasOwn(object, label) ? object[label] : undefined;
-    if (typeof sibling === 'string') return { ...judgeKey(sibling), isPlain: name.isPlain };
+    if (typeof sibling === 'string') return judgeKey(sibling);
   }
   return name;
 }

@@ -1,5 +1,5 @@
 import { type FoldedText, hexValue, isDigit, isLetter } from './folded-text.ts';
-import { isCardNumber, isEan13 } from './issuer-ranges.ts';
+import { isCardLength, isCardNumber, isEan13 } from './issuer-ranges.ts';
 import { type KeyContext, NO_CONTEXT } from './key-names.ts';
 
 /** Digit groups in which cards are printed and typed, besides fours with a shorter last group. */
@@ -11,6 +11,12 @@ const GROUPINGS = [
   [6, 13], // 19-digit cards
   [6, 6, 4], // BIN, middle, last four
 ];
+
+/** The sizes of {@link GROUPINGS} by their first two: most groups have a neighbour that begins none. */
+const GROUPINGS_BY_BEGINNING: (readonly number[])[][] = Array.from({ length: 7 * 16 }, () => []);
+for (const sizes of GROUPINGS) {
+  GROUPINGS_BY_BEGINNING[(sizes[0] as number) * 16 + (sizes[1] as number)]?.push(sizes);
+}
 
 /** How far to both sides of a digit run a hash is looked for: far enough to tell, short enough to stay linear. */
 const LONGEST_LOOK = 40;
@@ -37,11 +43,13 @@ export function hasCardNumber(text: FoldedText, context: KeyContext = NO_CONTEXT
   const { codes, length } = text;
   let at = 0;
   while (at < length) {
-    if (isDigit(codes[at])) {
-      at = readChain(codes, length, at);
-      if (chainHoldsCard(codes, length, context)) return true;
-    } else {
+    if (!isDigit(codes[at])) {
       at++;
+    } else if (!isDigit(codes[at + 1]) && !isSeparator(codes[at + 1])) {
+      at += 2; // a digit alone, as in `1:2:3` and `a1b2`
+    } else {
+      at = readChain(codes, length, at);
+      if (chain.digits >= 13 && chainHoldsCard(codes, length, context)) return true;
     }
   }
   return false;
@@ -58,32 +66,38 @@ export function isCardInteger(value: number, context: KeyContext = NO_CONTEXT): 
 function readChain(codes: Uint8Array, length: number, from: number): number {
   let at = from;
   let separator = 0;
-  chain.count = 0;
-  chain.digits = 0;
+  let count = 0;
+  let digits = 0;
   for (;;) {
     const start = at;
     while (at < length && isDigit(codes[at])) at++;
-    chain.starts[chain.count] = start;
-    chain.lengths[chain.count] = at - start;
-    chain.separators[chain.count] = separator;
-    chain.count++;
-    chain.digits += at - start;
-    separator = at + 1 < length ? (codes[at] as number) : 0;
-    const joins = separator === 0x20 || separator === 0x2d || separator === 0x2e;
-    if (!joins || !isDigit(codes[at + 1])) return at;
+    chain.starts[count] = start;
+    chain.lengths[count] = at - start;
+    chain.separators[count] = separator;
+    count++;
+    digits += at - start;
+    separator = codes[at] as number; // 0 behind the text
+    if (!isSeparator(separator) || !isDigit(codes[at + 1])) break;
     at++;
   }
+  chain.count = count;
+  chain.digits = digits;
+  return at;
+}
+
+/** Whether a folded code is one of ' ', '-' and '.'. */
+function isSeparator(code: number | undefined): boolean {
+  return code === 0x20 || code === 0x2d || code === 0x2e;
 }
 
 function chainHoldsCard(codes: Uint8Array, length: number, context: KeyContext): boolean {
-  if (chain.digits < 13) return false;
   for (let group = 0; group < chain.count; group++) {
     const size = chain.lengths[group] as number;
     if (size >= 13) {
       if (size <= 19 && isPlainCard(codes, length, group, context)) return true;
     } else if (size === 4 || size === 6) {
       if (size === 4 && isCardInFours(codes, group)) return true;
-      for (const sizes of GROUPINGS) if (isCardInGroups(codes, group, sizes)) return true;
+      if (isCardInGroups(codes, group)) return true;
     }
   }
   return false;
@@ -97,6 +111,7 @@ function isPlainCard(
 ): boolean {
   const size = chain.lengths[group] as number;
   if (chain.separators[group] === 0x2e || hasFraction(codes, group)) return false;
+  if (!mayBeCard(codes, group, size)) return false;
   const digits = digitsOf(codes, group, 1);
   if (!isCardNumber(digits) || isExcused(digits, context)) return false;
   const start = chain.starts[group] as number;
@@ -132,17 +147,30 @@ function isCardInFours(codes: Uint8Array, group: number): boolean {
   return last <= 3 && isCardAcross(codes, group, fours + 1);
 }
 
-function isCardInGroups(codes: Uint8Array, group: number, sizes: readonly number[]): boolean {
+function isCardInGroups(codes: Uint8Array, group: number): boolean {
+  const next = group + 1 < chain.count ? (chain.lengths[group + 1] as number) : 16;
+  if (next >= 16) return false;
+  const beginning = (chain.lengths[group] as number) * 16 + next;
+  for (const sizes of GROUPINGS_BY_BEGINNING[beginning] as (readonly number[])[]) {
+    if (hasSizes(group, sizes) && isCardAcross(codes, group, sizes.length)) return true;
+  }
+  return false;
+}
+
+function hasSizes(group: number, sizes: readonly number[]): boolean {
   if (group + sizes.length > chain.count) return false;
   const separator = chain.separators[group + 1];
-  for (let i = 0; i < sizes.length; i++) {
+  for (let i = 1; i < sizes.length; i++) {
     if (chain.lengths[group + i] !== sizes[i]) return false;
-    if (i > 0 && chain.separators[group + i] !== separator) return false;
+    if (chain.separators[group + i] !== separator) return false;
   }
-  return isCardAcross(codes, group, sizes.length);
+  return true;
 }
 
 function isCardAcross(codes: Uint8Array, group: number, groups: number): boolean {
+  let size = 0;
+  for (let g = group; g < group + groups; g++) size += chain.lengths[g] as number;
+  if (!mayBeCard(codes, group, size)) return false;
   if (!isCardNumber(digitsOf(codes, group, groups)) || isInList(group, groups)) return false;
   const last = group + groups - 1;
   const end = (chain.starts[last] as number) + (chain.lengths[last] as number);
@@ -166,6 +194,14 @@ function touchesHex(codes: Uint8Array, at: number, step: 1 | -1): boolean {
   let i = at;
   while (hexValue(codes[i]) >= 0 && Math.abs(i - at) < 12) i += step;
   return i !== at && !isLetter(codes[i]);
+}
+
+/** Whether `size` digits may begin as the group does, which has four or more: told before they are copied. */
+function mayBeCard(codes: Uint8Array, group: number, size: number): boolean {
+  const start = chain.starts[group] as number;
+  let prefix = 0;
+  for (let i = start; i < start + 4; i++) prefix = prefix * 10 + (codes[i] as number) - 0x30;
+  return isCardLength(prefix, size);
 }
 
 function digitsOf(codes: Uint8Array, group: number, groups: number): number[] {

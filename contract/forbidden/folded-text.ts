@@ -16,6 +16,8 @@ export interface FoldedText {
   colons: number;
   /** Whether one of ' ', ':', '=', '#' or a non-ASCII character occurs: what may stand between a label and its value. */
   mayLabel: boolean;
+  /** Whether '%' or ';' occurs, with which track data begins. */
+  mayTrack: boolean;
 }
 
 /** First code points of the decimal digits 0..9 in the scripts of the Basic Multilingual Plane that keyboards offer. */
@@ -48,6 +50,14 @@ function buildFold(): Uint8Array {
   return fold;
 }
 
+const LABEL_MARK = 0x100;
+const TRACK_MARK = 0x200;
+
+/** What the punctuation below 'a' may be part of, in bits above those of a code. */
+const MARKS = new Uint16Array(0x80);
+for (const mark of ' =#') MARKS[mark.charCodeAt(0)] = LABEL_MARK;
+for (const mark of '%;') MARKS[mark.charCodeAt(0)] = TRACK_MARK;
+
 /** Zeros kept behind the text, so that a scanner may look a few codes past its end. */
 const LOOK_AHEAD = 8;
 
@@ -59,6 +69,7 @@ const shared: FoldedText = {
   dots: 0,
   colons: 0,
   mayLabel: false,
+  mayTrack: false,
 };
 
 /**
@@ -74,21 +85,24 @@ export function foldText(text: string): FoldedText {
   let digits = 0;
   let dots = 0;
   let colons = 0;
-  let labels = 0;
+  let marks = 0;
   for (let i = 0; i < length; i++) {
     const code = FOLD[text.charCodeAt(i)] as number;
     codes[i] = code;
-    if (code >= 0x30 && code <= 0x39) digits++;
+    if (code >= 0x61)
+      marks |= code; // letters, first since most codes are; OTHER is the only one with its bit
+    else if (code >= 0x30 && code <= 0x39) digits++;
     else if (code === 0x2e) dots++;
     else if (code === 0x3a) colons++;
-    else if (code === 0x20 || code === 0x3d || code === 0x23 || code === OTHER) labels++;
+    else marks |= MARKS[code] as number;
   }
   codes.fill(0, length, length + LOOK_AHEAD);
   shared.length = length;
   shared.digits = digits;
   shared.dots = dots;
   shared.colons = colons;
-  shared.mayLabel = labels + colons > 0;
+  shared.mayLabel = colons > 0 || (marks & (OTHER | LABEL_MARK)) !== 0;
+  shared.mayTrack = (marks & TRACK_MARK) !== 0;
   return shared;
 }
 

@@ -12,8 +12,20 @@ export function hasIpv6(text: FoldedText): boolean {
   let at = 0;
   while (at < length) {
     let end = at;
-    while (end < length && isAddressCode(codes[end] as number)) end++;
-    if (end - at > 2 && isAddress(codes, length, at, end)) return true;
+    let colons = 0;
+    let dots = 0;
+    let hasGap = false;
+    for (; end < length && isAddressCode(codes[end] as number); end++) {
+      if (codes[end] === 0x3a) {
+        colons++;
+        hasGap ||= codes[end + 1] === 0x3a;
+      } else if (codes[end] === 0x2e) {
+        dots++;
+      }
+    }
+    // Without a gap, eight groups need seven colons, or six and a dotted end: times and hours never get further.
+    const isLong = colons >= 7 || (colons === 6 && dots >= 3);
+    if ((hasGap || isLong) && isAddress(codes, length, at, end)) return true;
     at = end + 1;
   }
   return false;
@@ -37,9 +49,12 @@ function isAddress(codes: Uint8Array, length: number, from: number, to: number):
   return groups !== undefined && !isAllowedPrefix(codes, length, end, groups);
 }
 
+/** Groups of the address being read; reused between calls, since most that look like one are none. */
+const read = new Uint16Array(8);
+
 /** The eight 16-bit groups, or undefined where the text is no address or one of the excused forms. */
 function readGroups(codes: Uint8Array, start: number, end: number): number[] | undefined {
-  const groups: number[] = [];
+  let count = 0;
   let gap = -1;
   let hasDigit = false;
   let twoDigitGroups = 0;
@@ -50,42 +65,43 @@ function readGroups(codes: Uint8Array, start: number, end: number): number[] | u
       // A single colon stands between two groups; a double one may also begin or end the address.
       if (codes[at + 1] === 0x3a && at + 1 < end) {
         if (gap >= 0) return undefined;
-        gap = groups.length;
+        gap = count;
         at += 2;
         continue;
       }
-      if (groups.length === 0 || at + 1 >= end) return undefined;
+      if (count === 0 || at + 1 >= end) return undefined;
       at++;
       continue;
     }
-    if (groups.length === 8) return undefined;
+    if (count === 8) return undefined;
     let value = 0;
     let size = 0;
     for (; at < end && codes[at] !== 0x3a; at++, size++) {
       if (codes[at] === 0x2e) {
         const quad = readQuad(codes, at - size, end);
         if (quad === undefined) return undefined;
-        groups.push(quad >>> 16, quad & 0xffff);
-        return complete(groups, gap);
+        read[count++] = quad >>> 16;
+        read[count++] = quad & 0xffff;
+        return complete(count, gap);
       }
       if (size === 4) return undefined;
       value = value * 16 + hexValue(codes[at]);
       hasDigit ||= isDigit(codes[at]);
     }
-    if (groups.length === 0) firstSize = size;
+    if (count === 0) firstSize = size;
     if (size === 2) twoDigitGroups++;
-    groups.push(value);
+    read[count++] = value;
   }
   if (!hasDigit || twoDigitGroups === 8) return undefined;
-  const isTooShort = gap > 0 && groups.length < 3 && firstSize < 3;
-  return isTooShort || groups.length === 0 ? undefined : complete(groups, gap);
+  const isTooShort = gap > 0 && count < 3 && firstSize < 3;
+  return isTooShort || count === 0 ? undefined : complete(count, gap);
 }
 
-function complete(groups: readonly number[], gap: number): number[] | undefined {
-  if (gap < 0) return groups.length === 8 ? [...groups] : undefined;
-  if (groups.length > 7) return undefined;
-  const zeros = Array.from({ length: 8 - groups.length }, () => 0);
-  return [...groups.slice(0, gap), ...zeros, ...groups.slice(gap)];
+function complete(count: number, gap: number): number[] | undefined {
+  if (gap < 0) return count === 8 ? [...read] : undefined;
+  if (count > 7) return undefined;
+  const zeros = Array.from({ length: 8 - count }, () => 0);
+  return [...read.subarray(0, gap), ...zeros, ...read.subarray(gap, count)];
 }
 
 /** The dotted IPv4 address that fills codes[from, end), as 32 bits. */

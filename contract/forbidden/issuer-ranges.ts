@@ -57,13 +57,16 @@ for (const [from, to, ...lengths] of RANGES) {
   }
 }
 
+/** Whether cards that begin with four digits (0..9999) have this length in use. */
+export function isCardLength(prefix: number, length: number): boolean {
+  if (length < SHORTEST || length > LONGEST) return false;
+  return ((LENGTHS_OF_PREFIX[prefix] as number) & (1 << (length - SHORTEST))) !== 0;
+}
+
 /** Whether digits (values 0..9) form a card number: 13..19 of them, a known issuer range, Luhn's check digit right. */
 export function isCardNumber(digits: readonly number[]): boolean {
-  const { length } = digits;
-  if (length < SHORTEST || length > LONGEST) return false;
-  const prefix = digits.slice(0, 4).reduce((value, digit) => value * 10 + digit, 0);
-  const lengths = LENGTHS_OF_PREFIX[prefix] as number;
-  return (lengths & (1 << (length - SHORTEST))) !== 0 && passesLuhn(digits);
+  const [a = 0, b = 0, c = 0, d = 0] = digits;
+  return isCardLength(a * 1000 + b * 100 + c * 10 + d, digits.length) && passesLuhn(digits);
 }
 
 /** Luhn's formula (ISO/IEC 7812-1, annex B). */

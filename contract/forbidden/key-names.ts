@@ -1,5 +1,5 @@
 import { isDigit } from './folded-text.ts';
-import { wordsOf } from './name-words.ts';
+import { type NameWords, splitName } from './name-words.ts';
 import type { ForbiddenKind } from './kinds.ts';
 
 /** What a key says about its values, where that changes how their content is read. */
@@ -52,6 +52,24 @@ const PHRASES = phrases({
 const ENDINGS =
   `primaryaccountnumber cardnumber accountnumber password passwd securitycode 카드번호 카드보안코드 보안코드 계좌번호 통장번호
   비밀번호 패스워드 아이피주소`.split(/\s+/);
+
+/** Every way a name of PHRASES may end, and its kind where that end is a name itself. */
+const TAILS = new Map<string, ForbiddenKind | 'NONE'>();
+for (const name of PHRASES.keys()) {
+  for (let at = 0; at <= name.length; at++) {
+    TAILS.set(name.slice(at), PHRASES.get(name.slice(at)) ?? 'NONE');
+  }
+}
+
+const LONGEST_TAIL = Math.max(...[...TAILS.keys()].map((tail) => tail.length));
+
+/** Endings by their last four characters, which is what the shortest has. */
+const ENDINGS_BY_TAIL = new Map(
+  ENDINGS.map((ending) => [
+    ending.slice(-4),
+    ENDINGS.filter((other) => other.endsWith(ending.slice(-4))),
+  ]),
+);
 
 const ACCOUNTS = new Set([
   'account',
@@ -113,53 +131,119 @@ export function judgeKey(key: string): KeyName {
 }
 
 function judge(key: string): KeyName {
-  const parts = wordsOf(key);
-  const end = endWithout(parts);
-  const bare = end === parts.length ? parts : parts.slice(0, end);
-  let meanings = 0;
-  for (const part of parts) meanings |= MEANINGS.get(part) ?? 0;
-  return {
-    kind: kindOf(parts) ?? (bare === parts ? undefined : kindOf(bare)),
-    isAccount: ACCOUNTS.has(bare.at(-1) ?? ''),
-    isGeneric: parts.length === 1 && (meanings & IS_GENERIC) !== 0,
-    isPlain: /^[A-Za-z_]{1,40}$/.test(key),
-    isVersion: (meanings & IS_VERSION) !== 0,
-    isUserAgent: (meanings & IS_AGENT) !== 0,
-    isPhone: (meanings & IS_PHONE) !== 0,
-    isBarcode: (meanings & IS_BARCODE) !== 0,
-  };
+  const name = splitName(key);
+  const end = endWithout(name);
+  return new JudgedKey(
+    key,
+    kindOf(name, name.count) ?? (end === name.count ? undefined : kindOf(name, end)),
+    ACCOUNTS.has(name.word(end - 1)),
+    name.count === 1 && (meaningOf(name.word(0)) & IS_GENERIC) !== 0,
+  );
 }
 
-/** Looks up the last word, the last two, three, four together: the longest name wins, numbering at its end left out. */
-function kindOf(parts: readonly string[]): ForbiddenKind | undefined {
-  const last = parts.at(-1) ?? '';
+/**
+ * What a key says about the content of its values is asked for only once that content looks like a card or an address;
+ * looking up each word of 4,096 long keys beforehand took a third of their scan.
+ */
+class JudgedKey implements KeyName {
+  readonly kind: ForbiddenKind | undefined;
+  readonly isAccount: boolean;
+  readonly isGeneric: boolean;
+  readonly isPlain: boolean;
+  readonly #key: string;
+  #meanings: number | undefined;
+
+  constructor(
+    key: string,
+    kind: ForbiddenKind | undefined,
+    isAccount: boolean,
+    isGeneric: boolean,
+  ) {
+    this.#key = key;
+    this.kind = kind;
+    this.isAccount = isAccount;
+    this.isGeneric = isGeneric;
+    this.isPlain = key.length <= 40 && /^[A-Za-z_]+$/.test(key);
+  }
+
+  get isVersion(): boolean {
+    return this.#means(IS_VERSION);
+  }
+
+  get isUserAgent(): boolean {
+    return this.#means(IS_AGENT);
+  }
+
+  get isPhone(): boolean {
+    return this.#means(IS_PHONE);
+  }
+
+  get isBarcode(): boolean {
+    return this.#means(IS_BARCODE);
+  }
+
+  #means(bit: number): boolean {
+    this.#meanings ??= meaningsOf(splitName(this.#key));
+    return (this.#meanings & bit) !== 0;
+  }
+}
+
+function meaningsOf(name: NameWords): number {
+  let meanings = 0;
+  for (let i = 0; i < name.count; i++) meanings |= meaningOf(name.word(i));
+  return meanings;
+}
+
+function meaningOf(word: string): number {
+  return MEANINGS.get(word) ?? 0;
+}
+
+/**
+ * Looks up the last of `end` words, the last two, three, four together: the longest name wins, numbering at its end
+ * left out. Stops where no name ends so: for most keys after the last word.
+ */
+function kindOf(name: NameWords, end: number): ForbiddenKind | undefined {
+  const last = name.word(end - 1);
   const bareLast = withoutNumbering(last);
-  let before = '';
+  let whole: string | undefined = last;
+  let bare: string | undefined = bareLast === last ? undefined : bareLast;
   let found: ForbiddenKind | undefined;
   let words = 0;
-  for (let count = 1; count <= 4 && count <= parts.length; count++) {
-    if (count > 1) before = parts[parts.length - count] + before;
-    const kind =
-      PHRASES.get(before + last) ??
-      (bareLast === last ? undefined : PHRASES.get(before + bareLast));
-    if (kind !== undefined) {
+  for (let count = 1; count <= 4 && count <= end; count++) {
+    if (count > 1) {
+      const word = name.word(end - count);
+      whole = whole === undefined ? undefined : word + whole;
+      bare = bare === undefined ? undefined : word + bare;
+    }
+    const kindOfWhole = whole === undefined ? undefined : tailOf(whole);
+    const kindOfBare = bare === undefined ? undefined : tailOf(bare);
+    if (kindOfWhole === undefined) whole = undefined;
+    if (kindOfBare === undefined) bare = undefined;
+    if (whole === undefined && bare === undefined) break;
+    const kind = kindOfWhole === undefined || kindOfWhole === 'NONE' ? kindOfBare : kindOfWhole;
+    if (kind !== undefined && kind !== 'NONE') {
       found = kind;
       words = count;
     }
   }
   if (found === undefined) {
-    if (last.length < 4 || DERIVED_BEGINNING.test(last)) return undefined;
-    const ending = ENDINGS.find((end) => last.endsWith(end));
-    if (ending === undefined) return undefined;
+    if (last.length < 4) return undefined;
+    const ending = ENDINGS_BY_TAIL.get(last.slice(-4))?.find((text) => last.endsWith(text));
+    if (ending === undefined || DERIVED_BEGINNING.test(last)) return undefined;
     found = PHRASES.get(ending);
     words = 1;
   }
-  return isDerived(parts, words) ? undefined : found;
+  return isDerived(name, end - words) ? undefined : found;
 }
 
-/** Whether a word before the last `count` ones makes the value a derived one. */
-function isDerived(parts: readonly string[], count: number): boolean {
-  for (let i = 0; i < parts.length - count; i++) if (DERIVED.has(parts[i] as string)) return true;
+/** Too long a text is told without hashing it: of a name's words, numbers are the longest. */
+function tailOf(text: string): ForbiddenKind | 'NONE' | undefined {
+  return text.length <= LONGEST_TAIL ? TAILS.get(text) : undefined;
+}
+
+/** Whether one of the first `count` words makes the value a derived one. */
+function isDerived(name: NameWords, count: number): boolean {
+  for (let i = 0; i < count; i++) if (DERIVED.has(name.word(i))) return true;
   return false;
 }
 
@@ -169,15 +253,11 @@ function withoutNumbering(name: string): string {
   return end === name.length ? name : name.slice(0, end);
 }
 
-/** Where a name ends once neutral words and numbering are left out: `card_number_2`, `password_plain`. */
-function endWithout(parts: readonly string[]): number {
-  let end = parts.length;
-  while (end > 1 && isNeutral(parts[end - 1] as string)) end--;
+/** How many words are left without neutral ones and numbering at the end: `card_number_2`, `password_plain`. */
+function endWithout(name: NameWords): number {
+  let end = name.count;
+  while (end > 1 && (name.isNumber(end - 1) || NEUTRAL.has(name.word(end - 1)))) end--;
   return end;
-}
-
-function isNeutral(word: string): boolean {
-  return NEUTRAL.has(word) || /^[0-9]+$/.test(word);
 }
 
 function words(text: string): ReadonlySet<string> {

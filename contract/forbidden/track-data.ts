@@ -5,7 +5,7 @@ import { type FoldedText, isDigit } from './folded-text.ts';
  * `=`, four or more digits). Source: ISO/IEC 7813. Tracks without sentinels are found as card numbers.
  */
 export function hasTrackData(text: FoldedText): boolean {
-  if (text.digits < 12) return false;
+  if (text.digits < 12 || !text.mayTrack) return false;
   const { codes, length } = text;
   let at = 0;
   while (at < length) {
