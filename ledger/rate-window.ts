@@ -16,6 +16,8 @@ export interface WindowState {
 /**
  * Admits requests of many credentials in one statement, atomic per credential over all processes. The database's own
  * clock decides, so processes on different machines need not agree on the time. A refused request costs nothing.
+ *
+ * The column `granted` holds `used * 1000 + granted`, so that no decision adds up a window (migration 0004).
  */
 export async function admitToWindows(
   db: Db,
@@ -25,32 +27,28 @@ export async function admitToWindows(
   const { rows } = await run<{
     credential_id: string;
     granted: number;
-    buckets: string[];
+    used: number;
+    oldest: string;
     now_ms: string;
   }>(
     db,
     `with clock as materialized (select extract(epoch from clock_timestamp()) as now)
      insert into rate_window as held (credential_id, buckets, granted)
-     select credential_id, array[floor(clock.now)::bigint * 1000 + least(wanted, $3::int)], least(wanted, $3::int)
+     select credential_id, array[floor(clock.now)::bigint * 1000 + least(wanted, $3::int)], least(wanted, $3::int) * 1001
      from clock, unnest($1::bigint[], $2::int[]) as request (credential_id, wanted)
      order by credential_id
      on conflict (credential_id) do update set (buckets, granted) = (
-       select window_after.buckets, window_after.granted from admit_to_window(
-         held.buckets, excluded.buckets[1] / 1000, excluded.granted, $3::int) as window_after
+       select window_after.buckets, window_after.counted from count_in_window(
+         held.buckets, held.granted, excluded.buckets[1] / 1000, excluded.granted % 1000, $3::int) as window_after
      )
-     returning credential_id, granted, to_json(buckets) as buckets, (select now * 1000 from clock)::bigint as now_ms`,
+     returning credential_id, granted % 1000 as granted, granted / 1000 as used, buckets[1] / 1000 as oldest,
+       (select now * 1000 from clock)::bigint as now_ms`,
     [ids.map(String), ids.map((id) => wanted.get(id) ?? 0), RATE_LIMIT],
   );
-  return rows.map((row) => {
-    const buckets = row.buckets.map(Number);
-    const used = buckets.reduce((sum, bucket) => sum + (bucket % 1000), 0);
-    const oldestSecond = Math.floor((buckets[0] ?? 0) / 1000);
-    return {
-      credentialId: BigInt(row.credential_id),
-      granted: row.granted,
-      remaining: Math.max(0, RATE_LIMIT - used),
-      nextFreeMs:
-        used < RATE_LIMIT ? 0 : Math.max(1, (oldestSecond + 61) * 1000 - Number(row.now_ms)),
-    };
-  });
+  return rows.map(({ credential_id, granted, used, oldest, now_ms }) => ({
+    credentialId: BigInt(credential_id),
+    granted,
+    remaining: Math.max(0, RATE_LIMIT - used),
+    nextFreeMs: used < RATE_LIMIT ? 0 : Math.max(1, (Number(oldest) + 61) * 1000 - Number(now_ms)),
+  }));
 }
