@@ -11,6 +11,7 @@ export const SCENARIOS = {
   together:
     'ingest and evaluation in one process: the highest rate at which the backlog stays flat',
   overload: 'ten times the connections, then 256 KiB bodies: refusals, latency, memory, recovery',
+  'rate-limit': 'ways of keeping the rate limit side by side, and its share of the ingest path',
 } as const;
 
 /** Name of a scenario. */

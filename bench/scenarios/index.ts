@@ -3,6 +3,7 @@ import { connections } from './connections.ts';
 import { evaluation } from './evaluation.ts';
 import { ingest } from './ingest.ts';
 import { overload } from './overload.ts';
+import { rateLimit } from './rate-limit.ts';
 import { replays } from './replays.ts';
 import type { Scenario } from './scenario.ts';
 import { status } from './status.ts';
@@ -19,4 +20,5 @@ export const SCENARIO: Record<ScenarioName, Scenario> = {
   evaluation,
   together,
   overload,
+  'rate-limit': rateLimit,
 };
