@@ -61,9 +61,12 @@ for (const mark of '%;') MARKS[mark.charCodeAt(0)] = TRACK_MARK;
 /** Zeros kept behind the text, so that a scanner may look a few codes past its end. */
 const LOOK_AHEAD = 8;
 
-/** Reused between calls: scanning is synchronous, and a fresh buffer for each short string costs more than the scan. */
+/**
+ * Reused between calls: scanning is synchronous, and a fresh buffer for each short string costs more than the scan.
+ * As long as a body may be, since growing made V8 drop the compiled fold: 2.4 ms instead of 0.8 for 256 KiB.
+ */
 const shared: FoldedText = {
-  codes: new Uint8Array(4096),
+  codes: new Uint8Array(256 * 1024 + LOOK_AHEAD),
   length: 0,
   digits: 0,
   dots: 0,
@@ -96,7 +99,7 @@ export function foldText(text: string): FoldedText {
     else if (code === 0x3a) colons++;
     else marks |= MARKS[code] as number;
   }
-  codes.fill(0, length, length + LOOK_AHEAD);
+  for (let i = length; i < length + LOOK_AHEAD; i++) codes[i] = 0;
   shared.length = length;
   shared.digits = digits;
   shared.dots = dots;

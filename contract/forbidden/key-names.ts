@@ -120,10 +120,11 @@ for (const [bit, text] of [
 /** Names seen before; only plain ones, so that no caller's data is kept, and only so many. */
 const seen = new Map<string, KeyName>();
 const MOST_SEEN = 2000;
+const LONGEST_PLAIN = 40;
 
 /** Judges a key by its name, in any case and style, English or Korean: `cardNumber`, `CARD_NO`, `카드 번호`. */
 export function judgeKey(key: string): KeyName {
-  const known = seen.get(key);
+  const known = key.length > LONGEST_PLAIN ? undefined : seen.get(key);
   if (known !== undefined) return known;
   const judged = judge(key);
   if (judged.isPlain && seen.size < MOST_SEEN) seen.set(key, judged);
@@ -163,7 +164,7 @@ class JudgedKey implements KeyName {
     this.kind = kind;
     this.isAccount = isAccount;
     this.isGeneric = isGeneric;
-    this.isPlain = key.length <= 40 && /^[A-Za-z_]+$/.test(key);
+    this.isPlain = key.length <= LONGEST_PLAIN && /^[A-Za-z_]+$/.test(key);
   }
 
   get isVersion(): boolean {

@@ -30,9 +30,12 @@ const shared = {
   starts: [] as number[],
   ends: [] as number[],
   sorts: [] as number[],
+  words: [] as (string | undefined)[],
   word(index: number): string {
     if (index < 0 || index >= this.count) return '';
-    return singular(this.name.slice(this.starts[index], this.ends[index]).toLowerCase());
+    return (this.words[index] ??= singular(
+      this.name.slice(this.starts[index], this.ends[index]).toLowerCase(),
+    ));
   },
   isNumber(index: number): boolean {
     return this.sorts[index] === DIGIT;
@@ -62,6 +65,7 @@ export function splitName(key: string): NameWords {
       } else if (sort === 0 || isHump || (sort === SCRIPT) !== (before === SCRIPT)) {
         shared.starts[count] = start;
         shared.ends[count] = i;
+        shared.words[count] = undefined;
         shared.sorts[count++] = inWord;
         start = i;
         inWord = 0;
