@@ -37,7 +37,7 @@ export function createDocsRouter(): Router {
   const icon = readRoomFile('docs/icon.svg');
   const page = renderDocsPage({
     document: JSON.parse(json) as ApiDocument,
-    verifierSource: readRoomFile('docs/verify-webhook.ts'),
+    verifierSource: readRoomFile('../docs/examples/verify-webhook.ts'),
   });
   const docs = new Router({ sensitive: true, strict: true });
   const assets: Record<string, Asset> = {

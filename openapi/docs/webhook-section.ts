@@ -4,7 +4,9 @@ import { textTable } from './prose.ts';
 
 /** How deliveries look and how a receiver proves them (contract, section 6). */
 export function webhookSection(verifierSource: string): Markup {
-  return markup`<p>The operator registers your endpoint (https only) and gives you its signing secret, once. Events are then sent to it as <code>POST</code> with a JSON body. The sandbox sends none.</p>
+  return markup`<p><strong>This version of the service does not send webhooks yet.</strong> Headers, signature and <code>webhook.challenge</code> are fixed by the contract, so a receiver can be built and tested now;
+delivery, and the event types beside <code>webhook.challenge</code>, come with a later version. Until then poll.</p>
+<p>The operator registers your endpoint (https only) and gives you its signing secret, once. Events are then sent to it as <code>POST</code> with a JSON body. The sandbox sends none.</p>
 ${textTable(
   ['event_type', 'When'],
   [
