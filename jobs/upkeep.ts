@@ -56,8 +56,9 @@ export async function keepPartitions(options: UpkeepOptions): Promise<void> {
 export async function sweep(options: UpkeepOptions, signal?: AbortSignal): Promise<number> {
   const until = options.clock.now() - SWEEP_LAG_MS;
   let found = 0;
-  for (let sweptTo = 0; sweptTo < until && signal?.aborted !== true;) {
-    sweptTo = await options.transaction(async (db) => {
+  let done = false;
+  while (!done) {
+    const sweptTo = await options.transaction(async (db) => {
       const from = (await readWatermark(db)) ?? until - FIRST_SWEEP_MS;
       if (from >= until) return until;
       const pass = await findLost(db, from, until);
@@ -66,6 +67,7 @@ export async function sweep(options: UpkeepOptions, signal?: AbortSignal): Promi
       found += pass.lost.length;
       return pass.sweptTo;
     });
+    done = sweptTo >= until || signal?.aborted === true;
   }
   if (found > 0) options.onRequeued(found);
   return found;
