@@ -143,8 +143,8 @@ function judge(key: string): KeyName {
 }
 
 /**
- * What a key says about the content of its values is asked for only once that content looks like a card or an address;
- * looking up each word of 4,096 long keys beforehand took a third of their scan.
+ * What a key says about the content of its values is asked for only once that content looks like a card or an address:
+ * most keys never need it, and a hostile body has 4,096 long ones.
  */
 class JudgedKey implements KeyName {
   readonly kind: ForbiddenKind | undefined;
