@@ -132,7 +132,7 @@ describe('the rate limit', () => {
       `insert into rate_window (credential_id, buckets, granted)
        select $1, array_agg((extract(epoch from clock_timestamp())::bigint - ago) * 1000 + count order by ago desc), 0
        from unnest($2::int[], $3::int[]) as request (ago, count)
-       on conflict (credential_id) do update set buckets = excluded.buckets`,
+       on conflict (credential_id) do update set buckets = excluded.buckets, granted = 0`,
       [credentialId, requests.map(([ago]) => ago), requests.map(([, count]) => count)],
     );
   };
