@@ -34,11 +34,6 @@ export class BodyReader {
     this.#options = options;
   }
 
-  /** Bytes reserved for bodies that are being received. */
-  get inFlightBytes(): number {
-    return this.#inFlight;
-  }
-
   /**
    * The parsed body of a request.
    *
