@@ -18,6 +18,7 @@ import { EntityState } from './entity-state.ts';
 import { EntityLabel } from './entity-label.ts';
 import { DeadLetter } from './dead-letter.ts';
 import { DeadLetterResolution } from './dead-letter-resolution.ts';
+import { OperatorEvent } from './operator-event.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import { prepareStatements } from './prepared-statements.ts';
 
@@ -41,6 +42,7 @@ export const ENTITIES = [
   EntityLabel,
   DeadLetter,
   DeadLetterResolution,
+  OperatorEvent,
 ];
 
 /** How a pool of connections is set up. */

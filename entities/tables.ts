@@ -12,6 +12,7 @@ export const APPEND_ONLY_TABLES = [
   'dead_letter_resolution',
   'gate_record',
   'audit_entry',
+  'operator_event',
 ] as const;
 
 /** Tables that the application changes in place. */

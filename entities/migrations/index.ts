@@ -2,6 +2,7 @@ import { Migration0001Ledger } from './0001-ledger.ts';
 import { Migration0002AppendOnly } from './0002-append-only.ts';
 import { Migration0003RateLimit } from './0003-rate-limit.ts';
 import { Migration0004RateWindowSum } from './0004-rate-window-sum.ts';
+import { Migration0005Operators } from './0005-operators.ts';
 
 /** Every migration, oldest first. A released one is never edited; a change is a new number. */
 export const MIGRATIONS = [
@@ -9,4 +10,5 @@ export const MIGRATIONS = [
   { name: '0002-append-only', class: Migration0002AppendOnly },
   { name: '0003-rate-limit', class: Migration0003RateLimit },
   { name: '0004-rate-window-sum', class: Migration0004RateWindowSum },
+  { name: '0005-operators', class: Migration0005Operators },
 ];
