@@ -8,7 +8,7 @@ import { failureKind } from '../ledger/failures.ts';
 import type { BatchRow, LedgerRef } from '../ledger/load-batch.ts';
 import type { Transaction } from '../ledger/transactions.ts';
 import { attemptErrorOf } from './attempt-error.ts';
-import { evaluateBatch, type BatchOutcome } from './evaluate-batch.ts';
+import { evaluateBatch, type BatchOutcome, type BatchParts } from './evaluate-batch.ts';
 import { EVALUATE } from './queues.ts';
 
 /** Jobs of one batch. A larger one shares its statements between more events, and holds its locks longer. */
@@ -34,7 +34,7 @@ export interface EvaluationReport {
 }
 
 /** What the worker works with. */
-export interface EvaluationWorkerOptions {
+export interface EvaluationWorkerOptions extends BatchParts {
   readonly boss: PgBoss;
   readonly transaction: Transaction;
   readonly clock: Clock;
@@ -166,6 +166,7 @@ export class EvaluationWorker {
         db,
         claims.map(({ ref }) => ref),
         now,
+        this.#options,
       );
       const settled = new Set(outcome.settled.map((ref) => ref.ingestionId));
       const done = claims.filter(({ ref }) => settled.has(ref.ingestionId));

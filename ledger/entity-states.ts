@@ -15,13 +15,6 @@ export interface StoredState extends EntityKey {
   readonly version: bigint;
 }
 
-/** How often an entity's transactions were labelled. */
-export interface LabelCounts {
-  readonly fraudConfirmed: number;
-  readonly chargebackConfirmed: number;
-  readonly falsePositive: number;
-}
-
 /** Another worker changed a state meanwhile: roll back and evaluate the batch again on what is stored now. */
 export class StateMoved extends Error {
   override name = 'StateMoved';
@@ -31,7 +24,8 @@ export class StateMoved extends Error {
 export const entityName = (entity: EntityKey): string =>
   `${entity.siteId}/${entity.kind}/${entity.key}`;
 
-const columns = (entities: readonly EntityKey[]): unknown[] => [
+/** Sites, kinds and keys as parallel arrays, for `unnest($1::bigint[], $2::text[], $3::uuid[])`. */
+export const entityColumns = (entities: readonly EntityKey[]): unknown[] => [
   entities.map((entity) => String(entity.siteId)),
   entities.map((entity) => entity.kind),
   entities.map((entity) => entity.key),
@@ -62,7 +56,7 @@ export async function lockStates(
        on held.site_id = wanted.site_id and held.entity_kind = wanted.entity_kind and held.entity_key = wanted.entity_key
      order by held.site_id, held.entity_kind, held.entity_key
      for update of held`,
-    columns(sorted(entities)),
+    entityColumns(sorted(entities)),
   );
   return new Map(
     rows.map((row) => {
@@ -100,47 +94,11 @@ export async function saveStates(
        set state = excluded.state, version = excluded.version
        where held.version = excluded.version - 1`,
     [
-      ...columns(ordered),
+      ...entityColumns(ordered),
       joinTexts(ordered.map((entity) => entity.state)),
       ordered.map((entity) => String(entity.version)),
       RECORD_SEPARATOR,
     ],
   );
   if (affected !== ordered.length) throw new StateMoved();
-}
-
-/** Counts the outcome labels of a batch's entities; an entity without any is absent. */
-export async function countLabels(
-  db: Db,
-  entities: readonly EntityKey[],
-): Promise<Map<string, LabelCounts>> {
-  const { rows } = await run<{
-    site_id: string;
-    entity_kind: string;
-    entity_key: string;
-    fraud: number;
-    chargeback: number;
-    false_positive: number;
-  }>(
-    db,
-    `select label.site_id, label.entity_kind, replace(label.entity_key::text, '-', '') as entity_key,
-       (count(*) filter (where outcome_label = 'FRAUD_CONFIRMED'))::int as fraud,
-       (count(*) filter (where outcome_label = 'CHARGEBACK_CONFIRMED'))::int as chargeback,
-       (count(*) filter (where outcome_label = 'FALSE_POSITIVE'))::int as false_positive
-     from entity_label label
-     join unnest($1::bigint[], $2::text[], $3::uuid[]) as wanted (site_id, entity_kind, entity_key)
-       on label.site_id = wanted.site_id and label.entity_kind = wanted.entity_kind and label.entity_key = wanted.entity_key
-     group by label.site_id, label.entity_kind, label.entity_key`,
-    columns(entities),
-  );
-  return new Map(
-    rows.map((row) => [
-      entityName({ siteId: BigInt(row.site_id), kind: row.entity_kind, key: row.entity_key }),
-      {
-        fraudConfirmed: row.fraud,
-        chargebackConfirmed: row.chargeback,
-        falsePositive: row.false_positive,
-      },
-    ]),
-  );
 }

@@ -8,6 +8,8 @@ export interface LedgerRef {
 
 /** What an evaluation starts from. Times in ms since 1970 UTC. */
 export interface BatchRow extends LedgerRef {
+  /** The id under which the caller knows the event; for what is told to the caller, never for judgement. */
+  readonly sourceEventId: string;
   readonly occurredAt: number;
   readonly receivedAt: number;
   readonly merchantSubject: string;
@@ -23,6 +25,7 @@ export async function loadBatch(db: Db, refs: readonly LedgerRef[]): Promise<Bat
   const { rows } = await run<{
     site_id: string;
     id: string;
+    source_event_id: string;
     occurred_at: string;
     received_at: string;
     merchant_subject: string;
@@ -31,7 +34,7 @@ export async function loadBatch(db: Db, refs: readonly LedgerRef[]): Promise<Bat
     evaluated: boolean;
   }>(
     db,
-    `select event.site_id, event.id, event.merchant_subject, payload.body,
+    `select event.site_id, event.id, event.source_event_id, event.merchant_subject, payload.body,
        (extract(epoch from event.occurred_at) * 1000)::bigint as occurred_at,
        (extract(epoch from event.received_at) * 1000)::bigint as received_at,
        case when event.original_event_id is null then null else
@@ -51,6 +54,7 @@ export async function loadBatch(db: Db, refs: readonly LedgerRef[]): Promise<Bat
   return rows.map((row) => ({
     siteId: BigInt(row.site_id),
     ingestionId: BigInt(row.id),
+    sourceEventId: row.source_event_id,
     occurredAt: Number(row.occurred_at),
     receivedAt: Number(row.received_at),
     merchantSubject: row.merchant_subject,

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { createOrm } from '../entities/orm.ts';
 import { createDeadLetterLoop } from '../jobs/dead-letters.ts';
 import { enqueueEvaluations, requeueEvaluations } from '../jobs/enqueue.ts';
+import { defaultEvaluators } from '../jobs/evaluators.ts';
 import { EvaluationWorker } from '../jobs/evaluation-worker.ts';
 import { createBoss, EVALUATE, evaluateQueueOptions } from '../jobs/queues.ts';
 import { createUpkeepLoop } from '../jobs/upkeep.ts';
@@ -119,6 +120,7 @@ export function wire(options: WireOptions): Wiring {
     transaction,
     clock,
     retryLimit: options.retryLimit,
+    evaluators: defaultEvaluators(),
     report: {
       judged(rows, now) {
         metrics.evaluations.inc({ outcome: 'succeeded' }, rows.length);

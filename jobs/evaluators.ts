@@ -1,0 +1,52 @@
+import {
+  DEFAULT_RULES,
+  judge,
+  type CompiledRuleSet,
+  type Features,
+  type Judgement,
+  type RiskEvent,
+} from '../risk/index.ts';
+
+/** An event with the features that its judgement sees. */
+export interface FeaturedEvent {
+  readonly event: RiskEvent;
+  readonly features: Features;
+}
+
+/** Judges the events of one Site: rules, lists and model as they were in force when the batch began. */
+export interface Evaluator {
+  /**
+   * The judgements of a batch's events of this Site, in their order; an event that cannot be judged has its error in
+   * its place, so that it fails alone. May be asynchronous: a model scores the whole batch in one call, on another
+   * thread. Whatever it throws fails the batch, whose events are then judged one by one.
+   */
+  judge(
+    events: readonly FeaturedEvent[],
+  ): readonly (Judgement | Error)[] | Promise<readonly (Judgement | Error)[]>;
+}
+
+/** Knows what judges each Site now. */
+export interface EvaluatorSource {
+  /** Asked once for each Site of a batch; whoever reads from the database keeps what was read. */
+  of(siteId: bigint): Evaluator | Promise<Evaluator>;
+}
+
+/** Judges by rules alone. */
+export function rulesEvaluator(rules: CompiledRuleSet): Evaluator {
+  return {
+    judge: (events) =>
+      events.map(({ event, features }) => {
+        try {
+          return judge(event, features, rules);
+        } catch (error: unknown) {
+          return error instanceof Error ? error : new Error('judgement failed');
+        }
+      }),
+  };
+}
+
+/** The default rules for every Site. */
+export function defaultEvaluators(): EvaluatorSource {
+  const evaluator = rulesEvaluator(DEFAULT_RULES);
+  return { of: () => evaluator };
+}
