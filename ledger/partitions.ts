@@ -1,4 +1,4 @@
-import { PARTITIONED_TABLES } from '../entities/tables.ts';
+import { APPEND_ONLY_TABLES, PARTITIONED_TABLES } from '../entities/tables.ts';
 import { run, type Db } from './database.ts';
 
 const DAY_MS = 86_400_000;
@@ -29,12 +29,14 @@ export async function createPartitions(db: Db, at: number, days: number): Promis
         db,
         `create table ${name} partition of ${table} for values from ('${from}T00:00:00Z') to ('${until}T00:00:00Z')`,
       );
-      // The TRUNCATE guard is a statement trigger, which partitions do not inherit.
-      await run(
-        db,
-        `create trigger ${name}_no_truncate before truncate on ${name}
-           for each statement execute function refuse_change()`,
-      );
+      if (isAppendOnly(table)) {
+        // The TRUNCATE guard is a statement trigger, which partitions do not inherit.
+        await run(
+          db,
+          `create trigger ${name}_no_truncate before truncate on ${name}
+             for each statement execute function refuse_change()`,
+        );
+      }
       created += 1;
     }
   }
@@ -75,4 +77,8 @@ function columnOf(table: string): string {
   const entry = PARTITIONED_TABLES.find((candidate) => candidate.table === table);
   if (entry === undefined) throw new RangeError('not a partitioned table');
   return entry.column;
+}
+
+function isAppendOnly(table: string): boolean {
+  return APPEND_ONLY_TABLES.some((name) => name === table);
 }
