@@ -7,3 +7,8 @@ const DatabaseId = z.string().regex(/^[1-9][0-9]{0,18}$/, { error: 'must be deci
 export const EvaluateJob = z.strictObject({ site_id: DatabaseId, ingestion_id: DatabaseId });
 /** Payload of a job on the queue `evaluate`. */
 export type EvaluateJob = z.infer<typeof EvaluateJob>;
+
+/** Payload of a job on the queue `task`: names one row of the table of tasks. */
+export const TaskJob = z.strictObject({ task_id: DatabaseId });
+/** Payload of a job on the queue `task`. */
+export type TaskJob = z.infer<typeof TaskJob>;

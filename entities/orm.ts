@@ -19,6 +19,13 @@ import { EntityLabel } from './entity-label.ts';
 import { DeadLetter } from './dead-letter.ts';
 import { DeadLetterResolution } from './dead-letter-resolution.ts';
 import { OperatorEvent } from './operator-event.ts';
+import { Task } from './task.ts';
+import { WebhookEndpoint } from './webhook-endpoint.ts';
+import { WebhookSecret } from './webhook-secret.ts';
+import { WebhookEndpointHealth } from './webhook-endpoint-health.ts';
+import { WebhookEvent } from './webhook-event.ts';
+import { WebhookDelivery } from './webhook-delivery.ts';
+import { WebhookAttempt } from './webhook-attempt.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import { prepareStatements } from './prepared-statements.ts';
 
@@ -42,7 +49,14 @@ export const ENTITIES = [
   EntityLabel,
   DeadLetter,
   DeadLetterResolution,
+  Task,
   OperatorEvent,
+  WebhookEndpoint,
+  WebhookSecret,
+  WebhookEndpointHealth,
+  WebhookEvent,
+  WebhookDelivery,
+  WebhookAttempt,
 ];
 
 /** How a pool of connections is set up. */

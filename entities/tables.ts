@@ -13,6 +13,8 @@ export const APPEND_ONLY_TABLES = [
   'gate_record',
   'audit_entry',
   'operator_event',
+  'webhook_event',
+  'webhook_attempt',
 ] as const;
 
 /** Tables that the application changes in place. */
@@ -26,10 +28,18 @@ export const MUTABLE_TABLES = [
   'entity_state',
   'sweep_watermark',
   'rate_window',
+  'webhook_endpoint',
+  'webhook_secret',
+  'webhook_endpoint_health',
+  'webhook_delivery',
+  'task',
 ] as const;
 
 /** Bulk tables cut into daily partitions, so that expired days are dropped instead of deleted. */
 export const PARTITIONED_TABLES = [
   { table: 'ingestion_payload', column: 'received_at' },
   { table: 'evaluation_features', column: 'evaluated_at' },
+  { table: 'webhook_event', column: 'created_at' },
+  { table: 'webhook_delivery', column: 'created_at' },
+  { table: 'webhook_attempt', column: 'attempted_at' },
 ] as const;

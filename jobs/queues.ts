@@ -6,6 +6,9 @@ export const EVALUATE = 'evaluate';
 /** Where pg-boss itself puts jobs whose attempts ran out without code of ours running (a worker died every time). */
 export const EVALUATE_DEAD = 'evaluate_dead';
 
+/** Long work of the administrative side; jobs/tasks.ts. */
+export const TASK = 'task';
+
 /** How often a failed evaluation is tried again and after how long at first; from the environment. */
 export interface EvaluationRetry {
   readonly limit: number;
@@ -44,6 +47,20 @@ export function evaluateQueueOptions(retry: EvaluationRetry) {
     deadLetter: EVALUATE_DEAD,
   };
 }
+
+/**
+ * A task runs for hours if it must, but says every few seconds that it is alive: the tasks of a dead worker run again
+ * within 40 s. How often is counted in our own table, and its jobs never expire by themselves.
+ */
+const TASK_QUEUE = {
+  heartbeatSeconds: 30,
+  expireInSeconds: 24 * 3600,
+  retryLimit: 10_000,
+  retryDelay: 2,
+  retryBackoff: false,
+  retentionSeconds: 365 * 86_400,
+  deleteAfterSeconds: KEEP_FINISHED_SECONDS,
+};
 
 /** How to reach the queue. */
 export interface BossOptions {
@@ -93,6 +110,7 @@ export async function createQueues(boss: PgBoss): Promise<void> {
       expireInSeconds: 60,
     });
   }
+  if (!existing.has(TASK)) await boss.createQueue(TASK, TASK_QUEUE);
   if (!existing.has(EVALUATE)) {
     await boss.createQueue(EVALUATE, {
       ...evaluateQueueOptions({ limit: 5, delaySeconds: 2 }),

@@ -2,6 +2,7 @@ import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Clock } from '../ledger/clock.ts';
 import type { Db } from '../ledger/database.ts';
 import type { IngestQueue } from '../ledger/ingest-queue.ts';
+import type { NewTask } from '../ledger/tasks.ts';
 
 /** What procedures work with; built in one place (server/wire.ts) and handed in. */
 export interface Services {
@@ -17,4 +18,9 @@ export interface Services {
     db: Db,
     rows: readonly { readonly siteId: bigint; readonly ingestionId: bigint }[],
   ) => Promise<number>;
+  /**
+   * Queues long work inside the caller's transaction and returns its task's id; the handler of its kind (wire.ts) does
+   * it in a worker, also after a crash, and `tasks.status` shows how far it is.
+   */
+  readonly startTask: (db: Db, task: NewTask) => Promise<bigint>;
 }

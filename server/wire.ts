@@ -7,6 +7,7 @@ import { enqueueEvaluations, requeueEvaluations } from '../jobs/enqueue.ts';
 import { defaultEvaluators } from '../jobs/evaluators.ts';
 import { EvaluationWorker } from '../jobs/evaluation-worker.ts';
 import { createBoss, EVALUATE, evaluateQueueOptions } from '../jobs/queues.ts';
+import { startTask, TaskRunner, type TaskHandler } from '../jobs/tasks.ts';
 import { createUpkeepLoop } from '../jobs/upkeep.ts';
 import type { Clock } from '../ledger/clock.ts';
 import type { Db } from '../ledger/database.ts';
@@ -147,6 +148,15 @@ export function wire(options: WireOptions): Wiring {
     onRequeued: (count) => metrics.sweeperFindings.inc(count),
     onFault: fault('upkeep'),
   });
+  /** Long work of the administrative side, by kind. */
+  const taskHandlers: Record<string, TaskHandler> = {};
+  const tasks = new TaskRunner({
+    boss,
+    transaction: transactionsOf(orm),
+    clock,
+    handlers: taskHandlers,
+    onFault: fault('task'),
+  });
   const ingest = new IngestQueue({
     transaction,
     ids: createIdSource(),
@@ -178,7 +188,13 @@ export function wire(options: WireOptions): Wiring {
   return {
     metrics,
     api: {
-      services: { orm, clock, ingest, requeueEvaluations: requeue },
+      services: {
+        orm,
+        clock,
+        ingest,
+        requeueEvaluations: requeue,
+        startTask: (db, task) => startTask(boss, db, task),
+      },
       credentials,
       rateLimiter,
       failedKeys: new AddressLimiter(),
@@ -198,7 +214,7 @@ export function wire(options: WireOptions): Wiring {
       if (parts.worker) {
         await startWorkers(supervisor, options);
         closers.push(() => supervisor.stop({ graceful: false, close: true }));
-        for (const part of [upkeep, deadLetters, worker]) {
+        for (const part of [upkeep, deadLetters, tasks, worker]) {
           part.start();
           closers.push(() => part.stop());
         }

@@ -3,6 +3,8 @@ import { Migration0002AppendOnly } from './0002-append-only.ts';
 import { Migration0003RateLimit } from './0003-rate-limit.ts';
 import { Migration0004RateWindowSum } from './0004-rate-window-sum.ts';
 import { Migration0005Operators } from './0005-operators.ts';
+import { Migration0006Tasks } from './0006-tasks.ts';
+import { Migration0007Webhooks } from './0007-webhooks.ts';
 
 /** Every migration, oldest first. A released one is never edited; a change is a new number. */
 export const MIGRATIONS = [
@@ -11,4 +13,6 @@ export const MIGRATIONS = [
   { name: '0003-rate-limit', class: Migration0003RateLimit },
   { name: '0004-rate-window-sum', class: Migration0004RateWindowSum },
   { name: '0005-operators', class: Migration0005Operators },
+  { name: '0006-tasks', class: Migration0006Tasks },
+  { name: '0007-webhooks', class: Migration0007Webhooks },
 ];

@@ -5,6 +5,7 @@ import { credentials } from './credentials.ts';
 import { deadLetters } from './dead-letters.ts';
 import { gates } from './gates.ts';
 import { sites } from './sites.ts';
+import { tasks } from './tasks.ts';
 
 /** What internal tools call, at /admin/trpc. None of it carries REST metadata, so none of it reaches /v1. */
 export const adminRouter = router({
@@ -13,6 +14,7 @@ export const adminRouter = router({
   contracts,
   credentials,
   dead_letters: deadLetters,
+  tasks,
   audit,
 });
 

@@ -2,6 +2,7 @@ import { TRPCError } from '@trpc/server';
 import { createOrm } from '../../../entities/orm.ts';
 import { requeueEvaluations } from '../../../jobs/enqueue.ts';
 import { createBoss } from '../../../jobs/queues.ts';
+import { startTask } from '../../../jobs/tasks.ts';
 import { createIdSource } from '../../../ledger/ids.ts';
 import { IngestQueue } from '../../../ledger/ingest-queue.ts';
 import { adminRouter } from '../../../routers/admin/router.ts';
@@ -57,6 +58,7 @@ export async function startAdminService(): Promise<AdminService> {
       now,
     }),
     requeueEvaluations: (db, rows) => requeueEvaluations(boss, db, rows),
+    startTask: (db, task) => startTask(boss, db, task),
   };
   return {
     database,
