@@ -19,6 +19,12 @@ import { EntityLabel } from './entity-label.ts';
 import { DeadLetter } from './dead-letter.ts';
 import { DeadLetterResolution } from './dead-letter-resolution.ts';
 import { OperatorEvent } from './operator-event.ts';
+import { ReportBacklog } from './report-backlog.ts';
+import { ReportHour } from './report-hour.ts';
+import { ReportProgress } from './report-progress.ts';
+import { ReportRuleDay } from './report-rule-day.ts';
+import { ReportScoreDay } from './report-score-day.ts';
+import { ServiceHour } from './service-hour.ts';
 import { Task } from './task.ts';
 import { WebhookEndpoint } from './webhook-endpoint.ts';
 import { WebhookSecret } from './webhook-secret.ts';
@@ -57,6 +63,12 @@ export const ENTITIES = [
   WebhookEvent,
   WebhookDelivery,
   WebhookAttempt,
+  ReportHour,
+  ReportScoreDay,
+  ReportRuleDay,
+  ReportProgress,
+  ReportBacklog,
+  ServiceHour,
 ];
 
 /** How a pool of connections is set up. */

@@ -33,6 +33,12 @@ export const MUTABLE_TABLES = [
   'webhook_endpoint_health',
   'webhook_delivery',
   'task',
+  'report_hour',
+  'report_score_day',
+  'report_rule_day',
+  'report_progress',
+  'report_backlog',
+  'service_hour',
 ] as const;
 
 /** Bulk tables cut into daily partitions, so that expired days are dropped instead of deleted. */
