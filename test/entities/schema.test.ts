@@ -83,7 +83,11 @@ describe('the schema', () => {
         expect(kinds.get(table), table).to.equal('row,truncate');
       const partitions = await database.query<{ name: string }>(
         `select inhrelid::regclass::text as name from pg_inherits where inhparent::regclass::text = any ($1)`,
-        [PARTITIONED_TABLES.map(({ table }) => table)],
+        [
+          PARTITIONED_TABLES.map(({ table }) => table).filter((table) =>
+            APPEND_ONLY_TABLES.some((name) => name === table),
+          ),
+        ],
       );
       expect(partitions.length).to.be.at.least(4);
       for (const { name } of partitions) expect(kinds.get(name), name).to.equal('row,truncate');
@@ -159,7 +163,7 @@ describe('the schema', () => {
     try {
       const db = orm.em.fork().getKysely();
       const day = Date.UTC(2031, 4, 6, 12);
-      expect(await createPartitions(db, day, 2)).to.equal(4);
+      expect(await createPartitions(db, day, 2)).to.equal(2 * PARTITIONED_TABLES.length);
       expect(await createPartitions(db, day, 2), 'again').to.equal(0);
       const put = (at: string): Promise<unknown> =>
         database.query(
