@@ -12,3 +12,12 @@ export type EvaluateJob = z.infer<typeof EvaluateJob>;
 export const TaskJob = z.strictObject({ task_id: DatabaseId });
 /** Payload of a job on the queue `task`. */
 export type TaskJob = z.infer<typeof TaskJob>;
+
+/** Payload of a job on the queue `webhook`: names one delivery, holds neither body nor address. */
+export const WebhookJob = z.strictObject({
+  site_id: DatabaseId,
+  endpoint_id: DatabaseId,
+  event_id: z.uuid(),
+});
+/** Payload of a job on the queue `webhook`. */
+export type WebhookJob = z.infer<typeof WebhookJob>;

@@ -9,6 +9,9 @@ export const EVALUATE_DEAD = 'evaluate_dead';
 /** Long work of the administrative side; jobs/tasks.ts. */
 export const TASK = 'task';
 
+/** Deliveries of webhooks, one job each; jobs/webhooks/. */
+export const WEBHOOK = 'webhook';
+
 /** How often a failed evaluation is tried again and after how long at first; from the environment. */
 export interface EvaluationRetry {
   readonly limit: number;
@@ -62,6 +65,19 @@ const TASK_QUEUE = {
   deleteAfterSeconds: KEEP_FINISHED_SECONDS,
 };
 
+/**
+ * A delivery is tried by our own schedule, which is kept with the delivery: pg-boss only hands jobs out and takes back
+ * those of a dead worker, within 40 s. Finished jobs go soon, since every attempt has a row of its own.
+ */
+const WEBHOOK_QUEUE = {
+  expireInSeconds: 30,
+  retryLimit: 10_000,
+  retryDelay: 1,
+  retryBackoff: false,
+  retentionSeconds: 365 * 86_400,
+  deleteAfterSeconds: 900,
+};
+
 /** How to reach the queue. */
 export interface BossOptions {
   readonly url: string;
@@ -111,6 +127,9 @@ export async function createQueues(boss: PgBoss): Promise<void> {
     });
   }
   if (!existing.has(TASK)) await boss.createQueue(TASK, TASK_QUEUE);
+  if (!existing.has(WEBHOOK)) {
+    await boss.createQueue(WEBHOOK, { ...WEBHOOK_QUEUE, policy: 'standard', partition: true });
+  }
   if (!existing.has(EVALUATE)) {
     await boss.createQueue(EVALUATE, {
       ...evaluateQueueOptions({ limit: 5, delaySeconds: 2 }),

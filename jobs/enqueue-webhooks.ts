@@ -1,0 +1,51 @@
+import { fromKysely, type PgBoss } from 'pg-boss';
+import type { WebhookJob } from '../contract/jobs.ts';
+import type { Db } from '../ledger/database.ts';
+import { deliveryJobId, type DeliveryRef } from '../ledger/webhook-ids.ts';
+import { WEBHOOK } from './queues.ts';
+
+/** A delivery to queue. */
+export interface QueuedDelivery extends DeliveryRef {
+  /** Seconds until its first attempt; at once when left out. */
+  readonly afterSeconds?: number;
+}
+
+/**
+ * Queues deliveries in the caller's transaction, one statement for all. One that has a job already keeps it. The job's
+ * group is the endpoint, so that a fetch can leave out endpoints that are busy or spared.
+ */
+export async function enqueueDeliveries(
+  boss: PgBoss,
+  db: Db,
+  deliveries: readonly QueuedDelivery[],
+): Promise<void> {
+  if (deliveries.length === 0) return;
+  const jobs = deliveries.map(({ siteId, endpointId, eventId, afterSeconds }) => {
+    const data: WebhookJob = {
+      site_id: String(siteId),
+      endpoint_id: String(endpointId),
+      event_id: eventId,
+    };
+    return {
+      id: deliveryJobId({ endpointId, eventId }),
+      data,
+      group: { id: String(endpointId) },
+      ...(afterSeconds === undefined ? {} : { startAfter: afterSeconds }),
+    };
+  });
+  await boss.insert(WEBHOOK, jobs, { db: fromKysely(db) });
+}
+
+/**
+ * Queues deliveries anew, whatever became of their earlier jobs, in the caller's transaction. A job that is under way
+ * at this moment loses its claim: what it did may be done again, with the same event id.
+ */
+export async function requeueDeliveries(
+  boss: PgBoss,
+  db: Db,
+  deliveries: readonly QueuedDelivery[],
+): Promise<void> {
+  if (deliveries.length === 0) return;
+  await boss.deleteJob(WEBHOOK, deliveries.map(deliveryJobId), { db: fromKysely(db) });
+  await enqueueDeliveries(boss, db, deliveries);
+}
