@@ -7,6 +7,7 @@ const schema = defineEntity({
     id: p.bigint().primary().autoincrement(),
     at: p.datetime(3),
     actor: p.text(),
+    actor_role: p.text().nullable(),
     address: p.text(),
     procedure: p.text(),
     site_code: p.text().nullable(),

@@ -19,6 +19,8 @@ import { EntityLabel } from './entity-label.ts';
 import { DeadLetter } from './dead-letter.ts';
 import { DeadLetterResolution } from './dead-letter-resolution.ts';
 import { OperatorEvent } from './operator-event.ts';
+import { OperatorAccount } from './operator.ts';
+import { FailedLogin } from './failed-login.ts';
 import { ReportBacklog } from './report-backlog.ts';
 import { ReportHour } from './report-hour.ts';
 import { ReportProgress } from './report-progress.ts';
@@ -26,6 +28,8 @@ import { ReportRuleDay } from './report-rule-day.ts';
 import { ReportScoreDay } from './report-score-day.ts';
 import { ServiceHour } from './service-hour.ts';
 import { Task } from './task.ts';
+import { OpenDeadLetter } from './open-dead-letter.ts';
+import { CredentialKeyUse } from './credential-key-use.ts';
 import { WebhookEndpoint } from './webhook-endpoint.ts';
 import { WebhookSecret } from './webhook-secret.ts';
 import { WebhookEndpointHealth } from './webhook-endpoint-health.ts';
@@ -56,7 +60,11 @@ export const ENTITIES = [
   DeadLetter,
   DeadLetterResolution,
   Task,
+  OpenDeadLetter,
+  CredentialKeyUse,
   OperatorEvent,
+  OperatorAccount,
+  FailedLogin,
   WebhookEndpoint,
   WebhookSecret,
   WebhookEndpointHealth,

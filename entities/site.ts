@@ -11,6 +11,7 @@ const schema = defineEntity({
     default_subject: p.text(),
     approved_at: p.datetime(3).nullable(),
     suspended_at: p.datetime(3).nullable(),
+    suspended_reason: p.text().nullable(),
     created_at: p.datetime(3),
   },
 });

@@ -22,10 +22,16 @@ export interface GeneratedKey {
 
 /** Makes a key of 256 random bits. The id beside them is no secret. */
 export function generateApiKey(environment: KeyEnvironment): GeneratedKey {
-  let keyId = '';
-  while (keyId.length < ID_LENGTH) keyId += ALPHABET.charAt(randomInt(62));
-  const apiKey = `trk_${PREFIX[environment]}_${keyId}_${base62(randomBytes(32))}`;
+  const { id: keyId, secret } = randomKeyParts();
+  const apiKey = `trk_${PREFIX[environment]}_${keyId}_${secret}`;
   return { apiKey, keyId, hash: hashApiKey(apiKey) };
+}
+
+/** What keys and tokens are made of: an id of 8 characters to name one by, and 256 random bits in 43 characters. */
+export function randomKeyParts(): { readonly id: string; readonly secret: string } {
+  let id = '';
+  while (id.length < ID_LENGTH) id += ALPHABET.charAt(randomInt(62));
+  return { id, secret: base62(randomBytes(32)) };
 }
 
 /** SHA-256 of a key, 32 bytes. A slow hash would protect nothing here: 256 random bits cannot be guessed. */

@@ -46,7 +46,9 @@ export async function findCredentials(
        site.customer_type, site.default_subject, to_json(credential.permissions) as permissions,
        (extract(epoch from least(key.expires_at, credential.expires_at)) * 1000)::bigint as expires_at,
        credential.revoked_at is not null as revoked,
-       site.approved_at is not null and site.suspended_at is null as site_active,
+       site.approved_at is not null and site.suspended_at is null
+         and not exists (select 1 from (select distinct on (gate) result from gate_record
+           where gate_record.site_id = site.id order by gate, id desc) newest where result = 'FAILED') as site_active,
        coalesce((select json_agg(json_build_object(
            'from', (extract(epoch from contract.starts_at) * 1000)::bigint,
            'until', (extract(epoch from contract.ends_at) * 1000)::bigint))
@@ -76,7 +78,7 @@ export async function findCredentials(
   );
 }
 
-/** The number that any change to sites, contracts, credentials or keys raises. */
+/** The number that any change to sites, gates, contracts, credentials or keys raises. */
 export async function readAuthVersion(db: Db): Promise<string> {
   const { rows } = await run<{ version: string }>(
     db,

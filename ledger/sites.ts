@@ -1,7 +1,8 @@
 import { run, type Db } from './database.ts';
 
 /** Where a Site stands; derived, never stored. */
-export type SiteState = 'CREATED' | 'ACTIVE' | 'APPROVED_WITHOUT_CONTRACT' | 'SUSPENDED';
+export type SiteState =
+  'CREATED' | 'ACTIVE' | 'APPROVED_WITHOUT_CONTRACT' | 'GATE_FAILED' | 'SUSPENDED';
 
 /** A gate's newest result; null before the first. */
 export type GateResult = 'PASSED' | 'FAILED' | null;
@@ -22,18 +23,23 @@ export interface SiteView {
   readonly customerType: 'SINGLE_COMPANY' | 'MULTI_MERCHANT';
   readonly approvedAt: number | null;
   readonly suspendedAt: number | null;
+  readonly suspendedReason: string | null;
   readonly createdAt: number;
   readonly gates: { readonly QUALITY: GateResult; readonly SECURITY: GateResult };
   /** The contract in force at the moment asked for. */
   readonly contract: ContractTerms | null;
 }
 
-/** The one place where a Site's state comes from: a suspension outweighs everything, then approval, then the contract. */
+/**
+ * The one place where a Site's state comes from: a suspension outweighs everything, then approval, then a gate whose
+ * newest record is FAILED, then the contract. Production keys work in ACTIVE only (`ledger/credentials.ts`).
+ */
 export function siteState(
-  site: Pick<SiteView, 'approvedAt' | 'suspendedAt' | 'contract'>,
+  site: Pick<SiteView, 'approvedAt' | 'suspendedAt' | 'gates' | 'contract'>,
 ): SiteState {
   if (site.suspendedAt !== null) return 'SUSPENDED';
   if (site.approvedAt === null) return 'CREATED';
+  if (site.gates.QUALITY === 'FAILED' || site.gates.SECURITY === 'FAILED') return 'GATE_FAILED';
   return site.contract === null ? 'APPROVED_WITHOUT_CONTRACT' : 'ACTIVE';
 }
 
@@ -44,6 +50,7 @@ interface SiteRow {
   customer_type: 'SINGLE_COMPANY' | 'MULTI_MERCHANT';
   approved_at: string | null;
   suspended_at: string | null;
+  suspended_reason: string | null;
   created_at: string;
   quality: GateResult;
   security: GateResult;
@@ -61,7 +68,7 @@ const newestResult = (gate: string): string =>
 /** `$1` is the moment at which a contract must be in force. */
 const VIEW = `
   select site.id, site.code, site.name, site.customer_type, ${ms('site.approved_at')} as approved_at,
-    ${ms('site.suspended_at')} as suspended_at, ${ms('site.created_at')} as created_at,
+    ${ms('site.suspended_at')} as suspended_at, site.suspended_reason, ${ms('site.created_at')} as created_at,
     ${newestResult('QUALITY')} as quality, ${newestResult('SECURITY')} as security,
     contract.id as contract_id, contract.capacity_limit, ${ms('contract.starts_at')} as starts_at,
     ${ms('contract.ends_at')} as ends_at
@@ -99,6 +106,7 @@ const viewOf = (row: SiteRow): SiteView => ({
   customerType: row.customer_type,
   approvedAt: msOf(row.approved_at),
   suspendedAt: msOf(row.suspended_at),
+  suspendedReason: row.suspended_reason,
   createdAt: Number(row.created_at),
   gates: { QUALITY: row.quality, SECURITY: row.security },
   contract:

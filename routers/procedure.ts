@@ -24,6 +24,9 @@ export interface Caller {
 /** What an operator may do: viewer reads, operator acts on traffic, administrator does everything. */
 export type Role = 'viewer' | 'operator' | 'administrator';
 
+/** How the holder of ADMIN_TOKEN is named in the audit; no stored operator can have this name. */
+export const FIRST_ADMINISTRATOR = 'first administrator';
+
 /** The person or tool behind an administrative call. */
 export interface Operator {
   readonly name: string;
@@ -49,9 +52,12 @@ export interface Context {
   readonly reply?: Reply;
 }
 
+/** What a procedure says about itself: its REST form, or the role it needs. */
+type ProcedureMeta = OpenApiMeta & { readonly role?: Role };
+
 const t = initTRPC
   .context<Context>()
-  .meta<OpenApiMeta>()
+  .meta<ProcedureMeta>()
   .create({
     isDev: false,
     errorFormatter({ shape, error }) {
@@ -115,9 +121,9 @@ const keyRefusal = (problem: string): Refusal =>
 
 const RANK: Record<Role, number> = { viewer: 0, operator: 1, administrator: 2 };
 
-/** The base of the administrative procedures: an operator of at least the given role. */
+/** The base of the administrative procedures: an operator of at least the given role, which its meta states as well. */
 export const adminProcedure = (role: Role) =>
-  t.procedure.use(({ ctx, next }) => {
+  t.procedure.meta({ role }).use(({ ctx, next }) => {
     if (ctx.operator === undefined) {
       throw new TRPCError({ code: 'UNAUTHORIZED', message: 'An operator token is required.' });
     }

@@ -2,7 +2,7 @@ import type Koa from 'koa';
 import type { RestState } from '../openapi/adapter.ts';
 import { Refusal } from '../contract/errors.ts';
 import { createAdminMiddleware } from './admin-http.ts';
-import type { OperatorOf } from './admin-token.ts';
+import type { AdminLogin } from './admin-login.ts';
 import { createAddressOf } from './middleware/caller-address.ts';
 import { requireReady, type Readiness } from './readiness.ts';
 import type { Wiring } from './wire.ts';
@@ -11,28 +11,28 @@ import type { Wiring } from './wire.ts';
 export interface AdminAppOptions {
   readonly wiring: Wiring;
   readonly readiness: Readiness;
-  readonly operatorOf: OperatorOf;
+  readonly login: AdminLogin;
   readonly trustedProxies: readonly string[];
   readonly onFault: (error: unknown) => void;
 }
 
 /** The admin side as one middleware: typed procedures under /admin/trpc and, for any operator, /metrics. */
 export function createAdminApp(options: AdminAppOptions): Koa.Middleware<RestState> {
-  const { wiring, readiness, operatorOf } = options;
+  const { wiring, readiness, login } = options;
   const addressOf = createAddressOf(options.trustedProxies);
   const ready = requireReady(readiness, '/admin/');
   const procedures = createAdminMiddleware({
     services: wiring.api.services,
-    operatorOf,
+    login,
     addressOf: (ctx) => addressOf(ctx.req),
     onFault: options.onFault,
   });
   const demandOperator = async (authorization: string, address: string): Promise<void> => {
-    const blockedFor = wiring.api.failedLogins.blockedFor(address);
-    if (blockedFor > 0) throw new Refusal('RATE_LIMITED', { retryAfterSeconds: blockedFor });
-    const token = /^Bearer (.+)$/.exec(authorization)?.[1];
-    if (token !== undefined && (await operatorOf(token)) !== undefined) return;
-    wiring.api.failedLogins.record(address);
+    const outcome = await login(authorization, address);
+    if (outcome.kind === 'operator') return;
+    if (outcome.kind === 'blocked') {
+      throw new Refusal('RATE_LIMITED', { retryAfterSeconds: outcome.seconds });
+    }
     throw new Refusal('UNAUTHORIZED', { details: ['Authorization: needs an operator token'] });
   };
   return async (ctx, next) => {

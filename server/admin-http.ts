@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { TRPCError } from '@trpc/server';
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch';
 import { getHTTPStatusCodeFromError } from '@trpc/server/http';
@@ -9,9 +8,9 @@ import { listProcedures } from '../routers/admin/procedure-list.ts';
 import { adminRouter } from '../routers/admin/router.ts';
 import type { Context, Operator } from '../routers/procedure.ts';
 import type { Services } from '../routers/services.ts';
-import { AddressLimiter } from './address-limiter.ts';
 import { readAdminInput } from './admin-input.ts';
-import type { OperatorIdentity, OperatorOf } from './admin-token.ts';
+import type { AdminLogin } from './admin-login.ts';
+import type { OperatorIdentity } from './admin-token.ts';
 
 /** Where the administrative procedures are served. */
 export const ADMIN_PATH = '/admin/trpc';
@@ -19,13 +18,10 @@ export const ADMIN_PATH = '/admin/trpc';
 /** Calls in one request at most. */
 const BATCH_LIMIT = 10;
 
-/** Tokens remembered as good at most; past it the memory starts anew, which only costs a blocked address its pass. */
-const REMEMBERED = 1_000;
-
 /** What the administrative side works with. */
 export interface AdminHttpOptions {
   readonly services: Services;
-  readonly operatorOf: OperatorOf;
+  readonly login: AdminLogin;
   /** The address a request is counted and audited for. */
   readonly addressOf: (ctx: Koa.ParameterizedContext) => string;
   /** Gets what nobody foresaw: it is never sent, because its text may hold SQL or values. */
@@ -39,7 +35,6 @@ export interface AdminHttpOptions {
  * read an answer. Answers are never cached: some hold a key that is shown once.
  */
 export function createAdminMiddleware(options: AdminHttpOptions): Koa.Middleware {
-  const login = createLogin(options.operatorOf);
   return async (ctx, next) => {
     if (!ctx.path.startsWith(`${ADMIN_PATH}/`)) {
       await next();
@@ -49,7 +44,7 @@ export function createAdminMiddleware(options: AdminHttpOptions): Koa.Middleware
     ctx.set('Cache-Control', 'no-store');
     try {
       const address = options.addressOf(ctx);
-      const identity = await login(ctx, address);
+      const identity = await demandOperator(ctx, options.login, address);
       const input = await readAdminInput(ctx);
       await answer(ctx, input, { ...identity, address }, options);
     } catch (error: unknown) {
@@ -68,40 +63,26 @@ function nameOperation(ctx: Koa.Context): void {
   ctx.state['operation'] = known ? `admin.${procedure}` : 'admin';
 }
 
-/**
- * Turns the bearer token into an operator or refuses. Once an address failed too often its further tokens are not even
- * looked at, unless they were good here before: a neighbour's wrong script must not lock an operator out.
- */
-function createLogin(operatorOf: OperatorOf) {
-  const failures = new AddressLimiter();
-  const good = new Set<string>();
-  return async (ctx: Koa.Context, address: string): Promise<OperatorIdentity> => {
-    const token = /^bearer +(\S+) *$/i.exec(ctx.get('authorization'))?.[1];
-    const name = createHash('sha256')
-      .update(token ?? '')
-      .digest('base64');
-    const blockedFor = failures.blockedFor(address);
-    if (blockedFor > 0 && !good.has(name)) {
-      ctx.set('Retry-After', String(blockedFor));
-      throw new TRPCError({
-        code: 'TOO_MANY_REQUESTS',
-        message: `Too many failed logins came from this address; try again in ${blockedFor} seconds.`,
-      });
-    }
-    const identity = token === undefined ? undefined : await operatorOf(token);
-    if (identity !== undefined) {
-      if (good.size >= REMEMBERED) good.clear();
-      good.add(name);
-      return identity;
-    }
-    good.delete(name);
-    failures.record(address);
-    ctx.set('WWW-Authenticate', 'Bearer');
+/** @throws TRPCError UNAUTHORIZED, TOO_MANY_REQUESTS */
+async function demandOperator(
+  ctx: Koa.Context,
+  login: AdminLogin,
+  address: string,
+): Promise<OperatorIdentity> {
+  const outcome = await login(ctx.get('authorization'), address);
+  if (outcome.kind === 'operator') return outcome.operator;
+  if (outcome.kind === 'blocked') {
+    ctx.set('Retry-After', String(outcome.seconds));
     throw new TRPCError({
-      code: 'UNAUTHORIZED',
-      message: 'An operator token is required: send it as Authorization: Bearer <token>.',
+      code: 'TOO_MANY_REQUESTS',
+      message: `Too many failed logins came from this address; try again in ${outcome.seconds} seconds.`,
     });
-  };
+  }
+  ctx.set('WWW-Authenticate', 'Bearer');
+  throw new TRPCError({
+    code: 'UNAUTHORIZED',
+    message: 'An operator token is required: send it as Authorization: Bearer <token>.',
+  });
 }
 
 async function answer(

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import {
   chmodSync,
   linkSync,
@@ -9,7 +9,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Operator } from '../routers/procedure.ts';
+import { hashOperatorToken, OPERATOR_TOKEN_PATTERN } from '../ledger/operator-token.ts';
+import { FIRST_ADMINISTRATOR, type Operator } from '../routers/procedure.ts';
 
 /** Characters of a token at least. */
 export const TOKEN_LENGTH = 32;
@@ -103,17 +104,24 @@ export function chooseAdminToken(settings: {
 }
 
 /**
- * Knows the one operator that needs no database: the first administrator. Tokens are compared by SHA-256 in constant
- * time, so neither length nor contents show in the time a refusal takes.
+ * Knows the first administrator without a database, and everybody else from it. Tokens are compared by SHA-256 (that of
+ * the first administrator in constant time), so neither length nor contents show in the time a refusal takes.
+ *
+ * @param stored finds the operator of a token's SHA-256
  */
-export function createOperatorOf(adminToken: string): OperatorOf {
-  const expected = sha256(adminToken);
-  const administrator: OperatorIdentity = { name: 'first administrator', role: 'administrator' };
-  return (token) =>
-    Promise.resolve(timingSafeEqual(sha256(token), expected) ? administrator : undefined);
+export function createOperatorOf(
+  adminToken: string,
+  stored: (tokenHash: Buffer) => Promise<OperatorIdentity | undefined> = () =>
+    Promise.resolve(undefined),
+): OperatorOf {
+  const expected = hashOperatorToken(adminToken);
+  const administrator: OperatorIdentity = { name: FIRST_ADMINISTRATOR, role: 'administrator' };
+  return async (token) => {
+    const given = hashOperatorToken(token);
+    if (timingSafeEqual(given, expected)) return administrator;
+    return OPERATOR_TOKEN_PATTERN.test(token) ? stored(given) : undefined;
+  };
 }
-
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';

@@ -3,6 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../ledger/clock.ts';
 import { failureKind } from '../ledger/failures.ts';
+import { findOperator } from '../ledger/operators.ts';
+
+import { createAdminLogin, type AdminLogin } from './admin-login.ts';
 import { createOperatorOf } from './admin-token.ts';
 import { createApp } from './app.ts';
 import { createAdminApp } from './admin-app.ts';
@@ -68,6 +71,14 @@ export function wireService(options: ServiceOptions): Wiring {
   });
 }
 
+/** The login of the admin side: the first administrator by its token, everybody else by the database. */
+function loginOf({ adminToken, clock }: ServiceOptions, { api }: Wiring): AdminLogin {
+  const operatorOf = createOperatorOf(adminToken, (tokenHash) =>
+    findOperator(api.services.orm.em.fork().getKysely(), tokenHash, clock.now()),
+  );
+  return createAdminLogin(operatorOf, (address) => api.failedLogins.record(address));
+}
+
 /** Starts the roles of one process. @throws the socket's error when a port cannot be used */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { settings, log } = options;
@@ -83,7 +94,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const adminApp = createAdminApp({
     wiring,
     readiness,
-    operatorOf: createOperatorOf(options.adminToken),
+    login: loginOf(options, wiring),
     trustedProxies: settings.TRUSTED_PROXIES,
     onFault(error) {
       wiring.metrics.faults.inc({ place: 'admin' });

@@ -22,6 +22,7 @@ import { logFault } from './log.ts';
 import { createMetrics, registerGauges, type Metrics } from './metrics.ts';
 import { RateLimiter } from './rate-limiter.ts';
 
+import { FailedLogins } from './failed-logins.ts';
 /** What the parts are built from. */
 export interface WireOptions {
   readonly appUrl: string;
@@ -42,7 +43,7 @@ export interface ApiParts {
   readonly credentials: CredentialCache;
   readonly rateLimiter: RateLimiter;
   readonly failedKeys: AddressLimiter;
-  readonly failedLogins: AddressLimiter;
+  readonly failedLogins: FailedLogins;
 }
 
 /** One process's parts, wired; `start` needs the migrated database, `close` may be called at any time and twice. */
@@ -198,8 +199,15 @@ export function wire(options: WireOptions): Wiring {
       credentials,
       rateLimiter,
       failedKeys: new AddressLimiter(),
-      failedLogins: new AddressLimiter(),
+      failedLogins,
     },
+  const loginFault = fault('failed logins');
+  const failedLogins = new FailedLogins({
+    pool,
+    clock,
+    // An absent database shows elsewhere; the counts wait for it.
+    onFault: (error) => failureKind(error) === 'unforeseen' && loginFault(error),
+  });
     ping: () => answers(orm),
     async start(parts) {
       await boss.start();
@@ -229,6 +237,8 @@ export function wire(options: WireOptions): Wiring {
     },
   };
 }
+      failedLogins.start();
+      closers.push(() => failedLogins.stop());
 
 async function startWorkers(supervisor: PgBoss, options: WireOptions): Promise<void> {
   await supervisor.start();

@@ -40,6 +40,7 @@ export async function mutate<Result>(
     em.create(AuditEntry, {
       at: new Date(now),
       actor: operator.name,
+      actor_role: operator.role,
       address: operator.address,
       procedure,
       site_code: siteCode,

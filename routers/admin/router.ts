@@ -3,7 +3,9 @@ import { audit } from './audit.ts';
 import { contracts } from './contracts.ts';
 import { credentials } from './credentials.ts';
 import { deadLetters } from './dead-letters.ts';
+import { events } from './events.ts';
 import { gates } from './gates.ts';
+import { operators } from './operators.ts';
 import { sites } from './sites.ts';
 import { tasks } from './tasks.ts';
 
@@ -15,8 +17,10 @@ export const adminRouter = router({
   credentials,
   dead_letters: deadLetters,
   tasks,
+  operators,
+  events,
   audit,
 });
 
-/** For typed clients: `import type` it. */
-export type AdminRouter = typeof adminRouter;
+/** For typed clients: `import type` it (docs/examples/admin-client). */
+export type AppRouter = typeof adminRouter;

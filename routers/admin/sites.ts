@@ -4,13 +4,14 @@ import { TRPCError } from '@trpc/server';
 import { z } from 'zod';
 import { Site } from '../../entities/site.ts';
 import type { Db } from '../../ledger/database.ts';
+import { raiseOperatorEvent } from '../../ledger/operator-events.ts';
 import { listSites, readSite, siteState, type SiteView } from '../../ledger/sites.ts';
 import { router } from '../procedure.ts';
 import { Limit, SiteCode, UtcInstant, cursorOf, pageOf, statement } from './fields.ts';
 import { DecimalId, toIso, toIsoOrNull, toPage } from './fields.ts';
 import { lockSite, refuseMissing } from './find-site.ts';
-import { mutate } from './mutate.ts';
-import { administratorProcedure, viewerProcedure } from './procedures.ts';
+import { mutate, type AdminContext } from './mutate.ts';
+import { administratorProcedure, operatorProcedure, viewerProcedure } from './procedures.ts';
 
 const GateResult = z.enum(['PASSED', 'FAILED']).nullable();
 
@@ -19,7 +20,7 @@ const SiteOut = z.strictObject({
   code: SiteCode,
   name: z.string(),
   customer_type: z.enum(['SINGLE_COMPANY', 'MULTI_MERCHANT']),
-  state: z.enum(['CREATED', 'ACTIVE', 'APPROVED_WITHOUT_CONTRACT', 'SUSPENDED']),
+  state: z.enum(['CREATED', 'ACTIVE', 'APPROVED_WITHOUT_CONTRACT', 'GATE_FAILED', 'SUSPENDED']),
   gates: z.strictObject({ QUALITY: GateResult, SECURITY: GateResult }),
   contract: z
     .strictObject({
@@ -31,6 +32,7 @@ const SiteOut = z.strictObject({
     .nullable(),
   approved_at: UtcInstant.nullable(),
   suspended_at: UtcInstant.nullable(),
+  suspended_reason: z.string().nullable(),
   created_at: UtcInstant,
 });
 
@@ -51,6 +53,7 @@ const toSite = (view: SiteView): z.infer<typeof SiteOut> => ({
         },
   approved_at: toIsoOrNull(view.approvedAt),
   suspended_at: toIsoOrNull(view.suspendedAt),
+  suspended_reason: view.suspendedReason,
   created_at: toIso(view.createdAt),
 });
 
@@ -83,6 +86,7 @@ const create = administratorProcedure
         default_subject: `sub_${randomUUID().replaceAll('-', '')}`,
         approved_at: null,
         suspended_at: null,
+        suspended_reason: null,
         created_at: new Date(now),
       });
       try {
@@ -158,6 +162,12 @@ const approve = administratorProcedure
   );
 
 function missingForApproval(site: SiteView): string[] {
+  const missing = gatesMissing(site);
+  if (site.contract === null) missing.push('no contract is in force (contracts.create)');
+  return missing;
+}
+
+function gatesMissing(site: SiteView): string[] {
   const missing: string[] = [];
   for (const gate of ['QUALITY', 'SECURITY'] as const) {
     const result = site.gates[gate];
@@ -166,9 +176,99 @@ function missingForApproval(site: SiteView): string[] {
       missing.push(`the newest record of the ${gate} gate is FAILED (gates.record)`);
     }
   }
-  if (site.contract === null) missing.push('no contract is in force (contracts.create)');
   return missing;
 }
 
-/** Sites from their creation to their activation. */
-export const sites = router({ create, get, list, approve });
+const Reason = statement(500).meta({ description: 'Why; kept in the audit' });
+
+const suspend = operatorProcedure
+  .input(
+    z.strictObject({ site_code: SiteCode, reason: Reason }).meta({
+      description:
+        'Ends the production traffic of an approved Site within a second; sandbox keys go on.',
+    }),
+  )
+  .output(SiteOut)
+  .mutation(async ({ ctx, input, path }) =>
+    changeState(ctx, path, input, (site, before, now) => {
+      if (before.approvedAt === null) {
+        throw new TRPCError({
+          code: 'PRECONDITION_FAILED',
+          message: `Site ${before.code} is not approved yet, so none of its production keys work; there is nothing to suspend.`,
+        });
+      }
+      if (before.suspendedAt !== null) {
+        throw new TRPCError({
+          code: 'CONFLICT',
+          message: `Site ${before.code} is suspended since ${toIso(before.suspendedAt)} already; sites.resume ends it.`,
+        });
+      }
+      site.suspended_at = new Date(now);
+      site.suspended_reason = input.reason;
+      return 'site_suspended';
+    }),
+  );
+
+const resume = administratorProcedure
+  .input(
+    z.strictObject({ site_code: SiteCode, reason: Reason }).meta({
+      description: 'Ends the suspension of a Site; its gates must stand.',
+    }),
+  )
+  .output(SiteOut)
+  .mutation(async ({ ctx, input, path }) =>
+    changeState(ctx, path, input, (site, before) => {
+      if (before.suspendedAt === null) {
+        throw new TRPCError({
+          code: 'CONFLICT',
+          message: `Site ${before.code} is not suspended; sites.get shows where it stands.`,
+        });
+      }
+      const missing = gatesMissing(before);
+      if (missing.length > 0) {
+        throw new TRPCError({
+          code: 'PRECONDITION_FAILED',
+          message: `Site ${before.code} cannot be resumed: ${missing.join(', ')}.`,
+        });
+      }
+      site.suspended_at = null;
+      site.suspended_reason = null;
+      return 'site_resumed';
+    }),
+  );
+
+/** Changes a locked Site, audits it and tells operators; `change` names the event or refuses. */
+function changeState(
+  ctx: AdminContext,
+  path: string,
+  input: { readonly site_code: string; readonly reason: string },
+  change: (site: Site, before: SiteView, now: number) => string,
+): Promise<z.infer<typeof SiteOut>> {
+  const code = input.site_code;
+  return mutate(ctx, path, async (em, now) => {
+    const site = await lockSite(em, code);
+    const before = await requireSite(em.getKysely(), code, now);
+    const kind = change(site, before, now);
+    await em.flush();
+    const result = toSite(await requireSite(em.getKysely(), code, now));
+    await raiseOperatorEvent(em.getKysely(), {
+      siteId: site.id,
+      kind,
+      subject: `site ${code}`,
+      detail: { state: result.state, by: ctx.operator.name },
+      at: now,
+    });
+    const { reason } = input;
+    const former =
+      before.suspendedReason === null ? {} : { suspended_reason: before.suspendedReason };
+    return {
+      result,
+      siteCode: code,
+      before: { state: siteState(before), ...former },
+      after: { state: result.state, reason },
+    };
+  });
+}
+
+/** Sites from their creation to production, and out of it. */
+export const sites = router({ create, get, list, approve, suspend, resume });

@@ -11,6 +11,7 @@ import Koa from 'koa';
 import { adminCommands, flagOf } from '../../server/admin-cli/commands.ts';
 import { runAdminCli } from '../../server/admin-cli/run.ts';
 import { createAdminMiddleware } from '../../server/admin-http.ts';
+import { createAdminLogin } from '../../server/admin-login.ts';
 import { createOperatorOf } from '../../server/admin-token.ts';
 import { startAdminService, type AdminService } from '../routers/admin/admin-service.ts';
 
@@ -33,7 +34,7 @@ describe('the admin command line', () => {
     app.use(
       createAdminMiddleware({
         services: service.services,
-        operatorOf: createOperatorOf(TOKEN),
+        login: createAdminLogin(createOperatorOf(TOKEN)),
         addressOf: () => '127.0.0.1',
       }),
     );
@@ -172,7 +173,7 @@ describe('the admin command line', () => {
   const WRONG: [string, RegExp][] = [
     ['stes list', /^There is no router stes; did you mean sites\?$/],
     ['nothing-like-it list', /^There is no router .*; --help lists them\.$/],
-    ['sites', /^Name a procedure of sites: create, get, list, approve\.$/],
+    ['sites', /^Name a procedure of sites: create, get, list, approve, suspend, resume\.$/],
     ['sites crate', /^sites has no procedure crate; did you mean create\?$/],
     ['sites get --site-cod acme', /^--site-cod is no flag .*; did you mean --site-code\?$/],
     ['sites get --zzz 1', /^--zzz is no flag of sites get; --help lists its flags\.$/],

@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import Koa from 'koa';
 import { createOrm } from '../../entities/orm.ts';
 import { createAdminMiddleware } from '../../server/admin-http.ts';
+import { createAdminLogin } from '../../server/admin-login.ts';
 import { createOperatorOf } from '../../server/admin-token.ts';
 import { giveRequestId } from '../../server/middleware/request-id.ts';
 import { startAdminService, type AdminService } from '../routers/admin/admin-service.ts';
@@ -41,7 +42,7 @@ describe('admin over HTTP', () => {
             return database ?? service.services.orm;
           },
         },
-        operatorOf: createOperatorOf(TOKEN),
+        login: createAdminLogin(createOperatorOf(TOKEN)),
         addressOf: () => address,
         onFault: (error) => faults.push(error),
       }),

@@ -29,6 +29,7 @@ describe('admin: sites and gates', () => {
       contract: null,
       approved_at: null,
       suspended_at: null,
+      suspended_reason: null,
       created_at: new Date(NOON).toISOString(),
     });
     expect(await service.as('viewer').sites.get({ site_code: 'acme' })).to.deep.equal(site);
