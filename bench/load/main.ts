@@ -8,6 +8,7 @@ import { Tally } from './tally.ts';
 
 /** A lane with its ends. */
 interface OpenLane extends Lane {
+  readonly withoutRetryAfter: () => number;
   close(): unknown;
 }
 
@@ -24,13 +25,21 @@ async function openLanes(order: LoadOrder, source: RequestSource): Promise<OpenL
       { length: Math.min(OPENING, pace.connections - lanes.length) },
       async () => {
         if (target.kind === 'postgres') {
-          const lane = new ReferenceLane(target.url, target.writes, source);
-          await lane.open();
-          return lane;
+          const lane = new ReferenceLane(target.writes, source);
+          await lane.open(target.url);
+          return {
+            send: () => lane.send(),
+            withoutRetryAfter: () => 0,
+            close: () => lane.close(),
+          };
         }
         const lane = new HttpLane(target.port);
         await lane.open();
-        return { send: () => lane.send(source.http()), close: () => lane.close() };
+        return {
+          send: () => lane.send(source.http()),
+          withoutRetryAfter: () => lane.withoutRetryAfter,
+          close: () => lane.close(),
+        };
       },
     );
     lanes.push(...(await Promise.all(some)));
@@ -55,8 +64,12 @@ async function run(order: LoadOrder): Promise<void> {
   const measured = tally.end();
   stop.abort();
   // Told at once: the caller's own measurements end with the phase, not with its stragglers.
-  const unsent = await Promise.race([sending, sleep(5_000).then(() => 0)]);
-  tell({ event: 'result', result: { ...measured, unsent, next: source.next } });
+  const unsent = await Promise.race([sending, sleep(5_000, 0, { ref: false })]);
+  const withoutRetryAfter = lanes.reduce((sum, lane) => sum + lane.withoutRetryAfter(), 0);
+  tell({
+    event: 'result',
+    result: { ...measured, unsent, withoutRetryAfter, next: source.next },
+  });
   await Promise.all(lanes.map((lane) => lane.close()));
 }
 

@@ -7,7 +7,10 @@ export interface LoadCredential {
   readonly credentialId: string;
 }
 
-/** Which writes one transaction of the database reference does, and how. */
+/**
+ * Which writes one transaction of the database reference does, and how. `plain`: ledger row, usage, job between BEGIN and
+ * COMMIT, a round trip each. `full`: with idempotency key and payload. `single`: the three as one statement.
+ */
 export type ReferenceWrites = 'plain' | 'full' | 'single';
 
 /** Where the load goes. */
@@ -61,6 +64,10 @@ export interface LoadResult {
   readonly latencies: Latencies;
   /** Of refusals with 503. */
   readonly refusalLatencies: Latencies;
+  /** How late requests at a fixed pace were sent by the load itself; contained in their latencies. */
+  readonly sentLate: Latencies;
+  /** Refusals with 503 that named no time to come back, warm-up included. */
+  readonly withoutRetryAfter: number;
   /** Answers by status; 0 counts broken connections. */
   readonly statuses: Readonly<Record<string, number>>;
   /** CPU seconds of the load process per second: 1 is one core. */

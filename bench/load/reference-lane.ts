@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { Client } from 'pg';
 import { evaluationJobId } from '../../ledger/ids.ts';
+import { execution, PgSession, type Value } from './pg-session.ts';
 import type { ReferenceWrites } from './protocol.ts';
 import type { RequestSource } from './requests.ts';
 
@@ -49,64 +49,79 @@ interface Row {
   readonly body: string;
 }
 
+/** The statements of one transaction of each form, in order, with the values of each. */
+const FORMS: Readonly<
+  Record<ReferenceWrites, readonly (readonly [text: string, values: (row: Row) => Value[]])[]>
+> = {
+  plain: [
+    ['begin', none],
+    [USAGE, usageValues],
+    [LEDGER, ledgerValues],
+    [JOB, jobValues],
+    ['commit', none],
+  ],
+  full: [
+    ['begin', none],
+    [USAGE, usageValues],
+    [KEY, (row) => [row.siteId, row.keyHash, row.payloadHash, row.id]],
+    [LEDGER, ledgerValues],
+    [PAYLOAD, (row) => [row.siteId, row.id, row.body]],
+    [JOB, jobValues],
+    ['commit', none],
+  ],
+  single: [[SINGLE, (row) => [...ledgerValues(row), row.month, ...jobValues(row)]]],
+};
+
 /**
  * One database client of the reference: the same tables, the same durability, prepared statements, one transaction per
- * event; no HTTP, key check, limit, validation, scan or conflict handling.
+ * event; no HTTP, key check, limit, validation, scan or conflict handling. Works as `pgbench -M prepared` runs a script:
+ * every statement, BEGIN and COMMIT among them, is one round trip.
  */
 export class ReferenceLane {
-  readonly #client: Client;
-  readonly #writes: ReferenceWrites;
+  readonly #form: (typeof FORMS)[ReferenceWrites];
   readonly #source: RequestSource;
+  #session: PgSession | undefined;
 
-  constructor(url: string, writes: ReferenceWrites, source: RequestSource) {
-    this.#client = new Client({ connectionString: url, application_name: 'bench reference' });
-    this.#writes = writes;
+  constructor(writes: ReferenceWrites, source: RequestSource) {
+    this.#form = FORMS[writes];
     this.#source = source;
   }
 
-  /** Connects. @throws the driver's error */
-  async open(): Promise<void> {
-    await this.#client.connect();
+  /** Connects and prepares. @throws Error with the server's message */
+  async open(url: string): Promise<void> {
+    this.#session = await PgSession.open(url);
+    for (const [index, [text]] of this.#form.entries()) {
+      await this.#session.prepare(nameOf(index), text);
+    }
+    await this.#session.prepare('undo', 'rollback');
   }
 
-  async close(): Promise<void> {
-    await this.#client.end();
+  close(): void {
+    this.#session?.close();
   }
 
   /** Commits one event; 202 when it is durable, 0 when it failed. */
-  async send(): Promise<number> {
+  send(): Promise<number> {
     const row = this.#row();
-    try {
-      if (this.#writes === 'single') {
-        await this.#prepared('single', SINGLE, [
-          ...ledgerValues(row),
-          row.month,
-          row.jobId,
-          row.job,
-        ]);
-        return 202;
-      }
-      await this.#client.query('begin');
-      await this.#prepared('usage', USAGE, [row.siteId, row.credentialId, row.month]);
-      if (this.#writes === 'full') {
-        await this.#prepared('key', KEY, [row.siteId, row.keyHash, row.payloadHash, row.id]);
-      }
-      await this.#prepared('ledger', LEDGER, ledgerValues(row));
-      if (this.#writes === 'full') {
-        await this.#prepared('payload', PAYLOAD, [row.siteId, row.id, row.body]);
-      }
-      await this.#prepared('job', JOB, [row.jobId, row.job]);
-      await this.#client.query('commit');
-      return 202;
-    } catch (error: unknown) {
-      await this.#client.query('rollback').catch(() => undefined);
-      console.error(`reference: ${error instanceof Error ? error.message : 'failed'}`);
-      return 0;
-    }
-  }
-
-  async #prepared(name: string, text: string, values: unknown[]): Promise<void> {
-    await this.#client.query({ name, text, values });
+    const messages = this.#form.map(([, values], index) => execution(nameOf(index), values(row)));
+    return new Promise((resolve) => {
+      const step = (index: number): void => {
+        const message = messages[index];
+        if (message === undefined) {
+          resolve(202);
+          return;
+        }
+        this.#session?.send(message, (error) => {
+          if (error === undefined) {
+            step(index + 1);
+            return;
+          }
+          console.error(`reference: ${error}`);
+          this.#session?.send(execution('undo', []), () => resolve(0));
+        });
+      };
+      step(0);
+    });
   }
 
   #row(): Row {
@@ -128,12 +143,21 @@ export class ReferenceLane {
   }
 }
 
-const ledgerValues = (row: Row): unknown[] => [
-  row.siteId,
-  row.id,
-  row.sourceEventId,
-  row.payloadHash,
-  129_000,
-  'merchant',
-  row.credentialId,
-];
+const nameOf = (index: number): string => `s${index}`;
+
+function none(): Value[] {
+  return [];
+}
+
+function usageValues(row: Row): Value[] {
+  return [row.siteId, row.credentialId, row.month];
+}
+
+function ledgerValues(row: Row): Value[] {
+  const { siteId, id, sourceEventId, payloadHash, credentialId } = row;
+  return [siteId, id, sourceEventId, payloadHash, '129000', 'merchant', credentialId];
+}
+
+function jobValues(row: Row): Value[] {
+  return [row.jobId, row.job];
+}

@@ -5,6 +5,7 @@ import type { LoadResult } from './protocol.ts';
 export class Tally {
   readonly #accepted: number[] = [];
   readonly #refused: number[] = [];
+  readonly #late: number[] = [];
   readonly #statuses: Record<string, number> = {};
   #began = 0;
   #cpu = process.cpuUsage();
@@ -23,8 +24,13 @@ export class Tally {
     else if (status === 503) this.#refused.push(milliseconds);
   }
 
+  /** A request was sent that much after it was due though a lane was free, ms: the load's own fault. */
+  sentLate(milliseconds: number): void {
+    if (this.#began !== 0) this.#late.push(milliseconds);
+  }
+
   /** Ends the measured phase. */
-  end(): Omit<LoadResult, 'next' | 'unsent'> {
+  end(): Omit<LoadResult, 'next' | 'unsent' | 'withoutRetryAfter'> {
     const seconds = (performance.now() - this.#began) / 1000;
     const { user, system } = process.cpuUsage(this.#cpu);
     this.#began = 0;
@@ -34,6 +40,7 @@ export class Tally {
       perSecond: this.#accepted.length / seconds,
       latencies: summarise(this.#accepted),
       refusalLatencies: summarise(this.#refused),
+      sentLate: summarise(this.#late),
       statuses: this.#statuses,
       cpuShare: (user + system) / 1e6 / seconds,
     };
