@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import { createOrm } from '../entities/orm.ts';
 import { createDeadLetterLoop } from '../jobs/dead-letters.ts';
 import { enqueueEvaluations, requeueEvaluations } from '../jobs/enqueue.ts';
-import { defaultEvaluators } from '../jobs/evaluators.ts';
 import { EvaluationWorker } from '../jobs/evaluation-worker.ts';
 import { createBoss, EVALUATE, evaluateQueueOptions } from '../jobs/queues.ts';
 import { startTask, TaskRunner, type TaskHandler } from '../jobs/tasks.ts';
@@ -22,6 +21,7 @@ import { logFault } from './log.ts';
 import { createMetrics, registerGauges, type Metrics } from './metrics.ts';
 import { RateLimiter } from './rate-limiter.ts';
 
+import { evaluationParts } from './evaluation-parts.ts';
 import { FailedLogins } from './failed-logins.ts';
 /** What the parts are built from. */
 export interface WireOptions {
@@ -122,7 +122,7 @@ export function wire(options: WireOptions): Wiring {
     transaction,
     clock,
     retryLimit: options.retryLimit,
-    evaluators: defaultEvaluators(),
+    ...evaluationParts({ transaction, clock }),
     report: {
       judged(rows, now) {
         metrics.evaluations.inc({ outcome: 'succeeded' }, rows.length);
