@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import type { Clock } from '../ledger/clock.ts';
 import { failureKind } from '../ledger/failures.ts';
 import { findOperator } from '../ledger/operators.ts';
-
 import { createAdminLogin, type AdminLogin } from './admin-login.ts';
 import { createOperatorOf } from './admin-token.ts';
 import { createApp } from './app.ts';

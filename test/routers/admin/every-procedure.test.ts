@@ -1,60 +1,46 @@
 import { expect } from 'chai';
+import type { z } from 'zod';
 import { operationsOf } from '../../../openapi/operations.ts';
 import { listProcedures } from '../../../routers/admin/procedure-list.ts';
 import type { Role } from '../../../routers/procedure.ts';
 import { v1Router } from '../../../routers/v1/router.ts';
 import { NOON, refusalOf, startAdminService, type AdminService } from './admin-service.ts';
+import { WALKS } from './walk/index.ts';
+import { everythingOf } from './walk/neighbour.ts';
+import type { Walk } from './walk/walk.ts';
 
 const PROCEDURES = listProcedures();
-const PATHS = PROCEDURES.map(({ path }) => path);
 const pathsOf = (wanted: 'query' | 'mutation') =>
   PROCEDURES.filter(({ type }) => type === wanted).map(({ path }) => path);
+const roleOf = (path: string): Role | undefined =>
+  PROCEDURES.find((procedure) => procedure.path === path)?.role;
 
-/** What a role may do at most one level above it; an administrator may do everything. */
 const ROLES = ['viewer', 'operator', 'administrator'] as const satisfies readonly Role[];
 
-/** Who may call what: a procedure that is missing here fails the first test below. */
-const LOWEST_ROLE: Record<string, Role> = {
-  'sites.create': 'administrator',
-  'sites.get': 'viewer',
-  'sites.list': 'viewer',
-  'sites.approve': 'administrator',
-  'gates.record': 'administrator',
-  'gates.list': 'viewer',
-  'contracts.create': 'administrator',
-  'contracts.list': 'viewer',
-  'contracts.end': 'administrator',
-  'credentials.issue': 'administrator',
-  'credentials.rotate': 'administrator',
-  'credentials.revoke': 'administrator',
-  'credentials.list': 'viewer',
-  'dead_letters.list': 'viewer',
-  'dead_letters.preview': 'viewer',
-  'dead_letters.redrive': 'operator',
-  'audit.list': 'viewer',
-};
+/** Mutations that need no administrator: what operators do about traffic. Everything else that changes does. */
+const OF_OPERATORS = new Set([
+  'sites.suspend',
+  'dead_letters.redrive',
+  'dead_letters.discard',
+  'tasks.cancel',
+  'webhooks.resend',
+  'webhooks.recover',
+]);
 
-/** A call of every mutation that succeeds, in an order in which each can; ids are those of an empty database. */
-const MUTATIONS: [path: string, input: Record<string, unknown>][] = [
-  ['sites.create', { code: 'walk', name: 'Walk', customer_type: 'SINGLE_COMPANY' }],
-  ['gates.record', { site_code: 'walk', gate: 'QUALITY', result: 'PASSED', evidence: 'r1' }],
-  ['gates.record', { site_code: 'walk', gate: 'SECURITY', result: 'PASSED', evidence: 'r2' }],
-  [
-    'contracts.create',
-    {
-      site_code: 'walk',
-      capacity_limit: 5,
-      starts_at: '2026-03-01T00:00:00Z',
-      ends_at: '2026-04-01T00:00:00Z',
-    },
-  ],
-  ['sites.approve', { site_code: 'walk' }],
-  ['contracts.end', { contract_id: '1', ends_at: '2026-05-01T00:00:00Z' }],
-  ['credentials.issue', { site_code: 'walk', environment: 'production', label: 'a' }],
-  ['credentials.rotate', { credential_id: '1', overlap_seconds: 60 }],
-  ['credentials.revoke', { credential_id: '1' }],
-  ['dead_letters.redrive', { filter: {}, reason: 'walk' }],
-];
+/** Queries that viewers may not call. */
+const GUARDED_QUERIES: Record<string, Role> = {};
+
+const STEPS = WALKS.flatMap(({ steps }) => steps);
+const QUERY_INPUTS = Object.assign({}, ...WALKS.map(({ queries }) => queries)) as NonNullable<
+  (typeof WALKS)[number]['queries']
+>;
+
+/** True where a query can be narrowed to one Site. */
+function takesSite(path: string): boolean {
+  const input = PROCEDURES.find((procedure) => procedure.path === path)?.input;
+  const shape = (input as z.ZodObject | undefined)?.shape;
+  return shape !== undefined && 'site_code' in shape;
+}
 
 describe('admin: every procedure', () => {
   let service: AdminService;
@@ -72,10 +58,6 @@ describe('admin: every procedure', () => {
     return routers[router]?.[procedure]?.(input) ?? Promise.reject(new Error(`no ${path}`));
   }
 
-  it('is in the table of roles', () => {
-    expect(PATHS.sort()).to.deep.equal(Object.keys(LOWEST_ROLE).sort());
-  });
-
   it('is not reachable over the public interface', () => {
     const published = operationsOf(v1Router).map((operation) => operation.procedure);
     for (const { path, hasRestPath } of PROCEDURES) {
@@ -84,14 +66,19 @@ describe('admin: every procedure', () => {
     }
   });
 
-  for (const { path, hasOutput } of PROCEDURES) {
-    it(`${path} refuses who is no operator, before looking at the input`, async () => {
-      const error = await refusalOf(call(null, path, { wrong: true }));
-      expect(error.code).to.equal('UNAUTHORIZED');
-    });
+  it('states the role that its kind asks for: viewers change nothing, operators only what is listed', () => {
+    for (const { path, type, role } of PROCEDURES) {
+      const mutation = OF_OPERATORS.has(path) ? 'operator' : 'administrator';
+      const expected = type === 'mutation' ? mutation : (GUARDED_QUERIES[path] ?? 'viewer');
+      expect(role, path).to.equal(expected);
+    }
+  });
 
-    it(`${path} refuses every role below its own and lets the others in`, async () => {
-      const lowest = LOWEST_ROLE[path] ?? 'administrator';
+  for (const { path, hasOutput } of PROCEDURES) {
+    it(`${path} refuses who is no operator and every role below its own, before looking at the input`, async () => {
+      const nobody = await refusalOf(call(null, path, { wrong: true }));
+      expect(nobody.code).to.equal('UNAUTHORIZED');
+      const lowest = roleOf(path) ?? 'administrator';
       for (const role of ROLES) {
         // Wrong input: whoever is let in gets to hear of it.
         const error = await refusalOf(call(role, path, { wrong: true }));
@@ -109,76 +96,123 @@ describe('admin: every procedure', () => {
     });
   }
 
-  it('no mutation is open to viewers', () => {
-    for (const path of pathsOf('mutation')) {
-      expect(LOWEST_ROLE[path], path).to.not.equal('viewer');
-    }
-  });
-
-  it('every mutation leaves exactly one audit row, a refused one none', async () => {
-    const walked = new Set(MUTATIONS.map(([path]) => path));
-    expect([...walked].sort()).to.deep.equal(pathsOf('mutation').sort());
+  describe('walked through on two Sites', () => {
+    const answers = new Map<string, unknown>();
+    const walkOf = (code: string): Walk => ({
+      code,
+      get service() {
+        return service;
+      },
+      answer: (path) => {
+        const answer = answers.get(`${code} ${path}`);
+        if (answer === undefined) throw new Error(`${path} was not walked yet`);
+        return answer as Record<string, unknown>;
+      },
+    });
+    const [one, neighbour] = [walkOf('walk-one'), walkOf('walk-neighbour')];
     const entries = () => service.database.query('select * from audit_entry order by id');
-    expect(await entries()).to.deep.equal([]);
-    for (const [index, [path, input]] of MUTATIONS.entries()) {
-      const lowest = LOWEST_ROLE[path] ?? 'administrator';
-      await refusalOf(call(null, path, input));
-      await refusalOf(call('viewer', path, input));
-      await refusalOf(call(lowest, path, { ...input, wrong: true }));
-      expect(await entries(), path).to.have.length(index);
-      await call(lowest, path, input);
-      const rows = await entries();
-      expect(rows, path).to.have.length(index + 1);
-      const { id: _id, before: _before, after, ...row } = rows.at(-1) ?? {};
-      expect(row).to.deep.equal({
-        at: new Date(NOON),
-        actor: `a ${lowest}`,
-        address: '192.0.2.7',
-        procedure: path,
-        site_code: path === 'dead_letters.redrive' ? null : 'walk',
-      });
-      expect(after, path).to.be.an('object');
-    }
-    const count = MUTATIONS.length;
-    // The same again: what cannot be repeated is refused, and leaves no row either.
-    for (const path of ['sites.create', 'sites.approve', 'credentials.revoke']) {
-      const input = MUTATIONS.find(([name]) => name === path)?.[1];
-      expect((await refusalOf(call('administrator', path, input))).code).to.equal('CONFLICT');
-    }
-    expect(await entries()).to.have.length(count);
-  });
+    const lowestRole = (path: string): Role => roleOf(path) ?? 'administrator';
 
-  it('queries leave no audit row', async () => {
-    const count = async () => (await service.database.query('select 1 from audit_entry')).length;
-    const before = await count();
-    for (const path of pathsOf('query')) {
-      for (const input of [{}, { site_code: 'walk' }, { filter: {} }]) {
-        await call('viewer', path, input).catch(() => undefined);
+    before(async () => {
+      for (const step of STEPS) {
+        await step.before?.(neighbour);
+        const input = await step.input(neighbour);
+        answers.set(
+          `${neighbour.code} ${step.path}`,
+          await call(lowestRole(step.path), step.path, input),
+        );
       }
-    }
-    expect(await count()).to.equal(before);
-  });
+    });
 
-  it('the audit cannot be changed or emptied', async () => {
-    for (const statement of [
-      `update audit_entry set actor = 'nobody'`,
-      'delete from audit_entry',
-      'truncate audit_entry',
-    ]) {
-      const error: unknown = await service.database.query(statement).catch((caught) => caught);
-      expect(String(error)).to.include('append-only');
-    }
-  });
+    it('every mutation has a step (add it in test/routers/admin/walk)', () => {
+      const walked = new Set(STEPS.map(({ path }) => path));
+      expect([...walked].sort()).to.deep.equal(pathsOf('mutation').sort());
+    });
 
-  it('the audit is read newest first, in pages', async () => {
-    const seen: string[] = [];
-    let cursor: string | null = null;
-    do {
-      const page: Awaited<ReturnType<ReturnType<AdminService['as']>['audit']['list']>> =
-        await service.as('viewer').audit.list({ limit: 4, ...(cursor === null ? {} : { cursor }) });
-      seen.push(...page.items.map((item) => item.procedure));
-      ({ next_cursor: cursor } = page);
-    } while (cursor !== null);
-    expect(seen).to.deep.equal(MUTATIONS.map(([path]) => path).reverse());
+    for (const step of STEPS) {
+      it(`${step.path} leaves exactly one audit row, none when refused, and no trace at the neighbour`, async () => {
+        const { path } = step;
+        const lowest = lowestRole(path);
+        await step.before?.(one);
+        const input = (await step.input(one)) as Record<string, unknown>;
+        const count = (await entries()).length;
+        const before = await everythingOf(service.database, neighbour.code);
+        await refusalOf(call(null, path, input));
+        await refusalOf(call('viewer', path, input));
+        await refusalOf(call(lowest, path, { ...input, wrong: true }));
+        expect(await entries(), path).to.have.length(count);
+        answers.set(`${one.code} ${path}`, await call(lowest, path, input));
+        const rows = await entries();
+        expect(rows, path).to.have.length(count + 1);
+        const { id: _id, before: _before, after, ...row } = rows.at(-1) ?? {};
+        expect(row).to.deep.equal({
+          at: new Date(NOON),
+          actor: `a ${lowest}`,
+          actor_role: lowest,
+          address: '192.0.2.7',
+          procedure: path,
+          site_code: step.ofNoSite === true ? null : one.code,
+        });
+        expect(after, path).to.be.an('object');
+        expect(await everythingOf(service.database, neighbour.code)).to.deep.equal(before);
+      });
+    }
+
+    for (const path of pathsOf('query')) {
+      it(`${path} answers, leaves no audit row and shows nothing of the neighbour`, async () => {
+        const given = QUERY_INPUTS[path];
+        const narrowed = takesSite(path);
+        const input = {
+          ...(narrowed ? { site_code: one.code } : {}),
+          ...(given === undefined ? {} : ((await given(one)) as object)),
+        };
+        const count = (await entries()).length;
+        const answer = JSON.stringify(await call(lowestRole(path), path, input));
+        expect(await entries()).to.have.length(count);
+        if (narrowed || given !== undefined) expect(answer).to.not.include(neighbour.code);
+      });
+    }
+
+    it('what cannot be repeated is refused, and leaves no row either', async () => {
+      const count = (await entries()).length;
+      for (const path of [
+        'sites.create',
+        'sites.approve',
+        'credentials.revoke',
+        'operators.create',
+      ]) {
+        const step = STEPS.find((candidate) => candidate.path === path);
+        const error = await refusalOf(call('administrator', path, await step?.input(one)));
+        expect(error.code).to.equal('CONFLICT');
+      }
+      expect(await entries()).to.have.length(count);
+    });
+
+    it('no key, token or secret is in the audit, in an event or in a list', async () => {
+      const secrets = [...answers.values()].flatMap((answer) =>
+        [...JSON.stringify(answer).matchAll(/"(?:api_key|token|signing_secret)":"([^"]+)"/g)].map(
+          (match) => match[1] ?? '',
+        ),
+      );
+      expect(secrets.length).to.be.at.least(8);
+      const stored = JSON.stringify([
+        await entries(),
+        await service.database.query('select * from operator_event'),
+        await service.as('viewer').operators.list({}),
+        await service.as('viewer').credentials.list({ site_code: one.code }),
+      ]);
+      for (const secret of secrets) expect(stored).to.not.include(secret.slice(-20));
+    });
+
+    it('the audit cannot be changed or emptied', async () => {
+      for (const statement of [
+        `update audit_entry set actor = 'nobody'`,
+        'delete from audit_entry',
+        'truncate audit_entry',
+      ]) {
+        const error: unknown = await service.database.query(statement).catch((caught) => caught);
+        expect(String(error)).to.include('append-only');
+      }
+    });
   });
 });

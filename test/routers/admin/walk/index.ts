@@ -1,0 +1,15 @@
+import { credentialsWalk } from './credentials.ts';
+import { deadLettersWalk } from './dead-letters.ts';
+import { operatorsWalk } from './operators.ts';
+import { sitesWalk } from './sites.ts';
+import { tasksWalk } from './tasks.ts';
+import type { RouterWalk } from './walk.ts';
+
+/** The whole router, in the order in which it is walked: a Site first, what needs one afterwards. */
+export const WALKS: readonly RouterWalk[] = [
+  sitesWalk,
+  credentialsWalk,
+  deadLettersWalk,
+  tasksWalk,
+  operatorsWalk,
+];
