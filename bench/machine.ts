@@ -5,8 +5,7 @@ import type { BenchCluster } from './cluster.ts';
 export function machineLines(cluster: BenchCluster, command: string): string[] {
   const model = cpus()[0]?.model.trim() ?? 'unknown';
   return [
-    `Command: \`${command}\``,
-    `Date: ${new Date().toISOString().slice(0, 10)}`,
+    `${new Date().toISOString().slice(0, 10)}, \`${command}\``,
     `Machine: ${availableParallelism()} cores (${model}), ${Math.round(totalmem() / 2 ** 30)} GiB of memory, for database, service and load together`,
     `PostgreSQL ${cluster.version} (embedded, fsync on), Node ${process.version}`,
   ];

@@ -1,9 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startCluster } from './cluster.ts';
 import { machineLines } from './machine.ts';
 import { HELP, readOptions, type BenchOptions } from './options.ts';
 import { markdownOf } from './report.ts';
+import { mergeResults } from './results-file.ts';
 import { SCENARIO } from './scenarios/index.ts';
 
 const RESULTS = join(import.meta.dirname, 'RESULTS.md');
@@ -18,26 +19,26 @@ async function bench(options: BenchOptions, args: readonly string[]): Promise<vo
     process.once('SIGTERM', stop);
   });
   interrupted.catch(() => undefined);
-  const parts: string[] = [];
+  const command = ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
+  const about = [
+    ...machineLines(cluster, command),
+    `${options.rounds} round${options.rounds === 1 ? '' : 's'} of ${options.seconds} s each after ${options.warmUpSeconds} s of warm-up, unless a table says otherwise; medians, ranges in parentheses`,
+  ]
+    .map((line) => `- ${line}`)
+    .join('\n');
   try {
     for (const name of options.scenarios) {
       tell(`scenario ${name}`);
-      for (const table of await Promise.race([
-        SCENARIO[name]({ cluster, options, tell }),
-        interrupted,
-      ])) {
-        parts.push(markdownOf(table));
-        console.log(`\n${parts.at(-1)}`);
+      const tables = await Promise.race([SCENARIO[name]({ cluster, options, tell }), interrupted]);
+      const text = `${about}\n\n${tables.map(markdownOf).join('\n')}`;
+      console.log(`\n## Scenario: ${name}\n\n${text}`);
+      // After each: a run that is cut short keeps what it has measured.
+      if (options.write) {
+        const earlier = existsSync(RESULTS) ? readFileSync(RESULTS, 'utf8') : '';
+        writeFileSync(RESULTS, mergeResults(earlier, new Map([[name, text]])));
       }
     }
-    const command = ['npm run bench', ...(args.length > 0 ? ['--', ...args] : [])].join(' ');
-    const how = `Rounds: ${options.rounds} of ${options.seconds} s each after ${options.warmUpSeconds} s of warm-up; medians, ranges in parentheses`;
-    const machine = [...machineLines(cluster, command), how].map((line) => `- ${line}`).join('\n');
-    console.log(machine);
-    if (options.write) {
-      writeFileSync(RESULTS, `# What the service reaches\n\n${machine}\n\n${parts.join('\n')}`);
-      console.log('\nWritten to bench/RESULTS.md');
-    }
+    if (options.write) console.log('Written to bench/RESULTS.md');
   } finally {
     await cluster.stop();
   }

@@ -8,16 +8,23 @@ export const MEASUREMENT_HEAD = [
   'accepted/s, median (range)',
   'p50 ms',
   'p95 ms',
-  'p99 ms',
+  'p99 ms (range)',
   'max ms',
   'service CPU s/1000',
   'database CPU s/1000',
+  'all CPU s/1000',
   'WAL bytes/req',
   'fsyncs/req',
   'service RSS MB',
   'load CPU, cores',
+  'other CPU, cores',
   'other answers',
 ] as const;
+
+/** CPU seconds of service, database and load per thousand accepted requests: two cores can give 2,000 / this per second. */
+export function allCpu({ serviceCpu, databaseCpu, cpuShare, perSecond }: Measurement): number {
+  return (Number.isNaN(serviceCpu) ? 0 : serviceCpu) + databaseCpu + (cpuShare / perSecond) * 1000;
+}
 
 /** The rounds of one way as one row: medians over the rounds, the largest of maxima. */
 export function measurementRow(name: string, rounds: readonly Measurement[]): string[] {
@@ -33,8 +40,8 @@ export function measurementRow(name: string, rounds: readonly Measurement[]): st
       middle(({ latencies }) => latencies.p95),
       1,
     ),
-    shown(
-      middle(({ latencies }) => latencies.p99),
+    withSpread(
+      rounds.map(({ latencies }) => latencies.p99),
       1,
     ),
     shown(Math.max(...rounds.map(({ latencies }) => latencies.max)), 1),
@@ -46,6 +53,7 @@ export function measurementRow(name: string, rounds: readonly Measurement[]): st
       middle(({ databaseCpu }) => databaseCpu),
       3,
     ),
+    shown(middle(allCpu), 3),
     shown(middle(({ walBytes }) => walBytes)),
     shown(
       middle(({ fsyncs }) => fsyncs),
@@ -54,6 +62,10 @@ export function measurementRow(name: string, rounds: readonly Measurement[]): st
     shown(Math.max(...rounds.map(({ residentMegabytes }) => residentMegabytes))),
     shown(
       middle(({ cpuShare }) => cpuShare),
+      2,
+    ),
+    shown(
+      middle(({ otherCores }) => otherCores),
       2,
     ),
     otherAnswers(rounds),

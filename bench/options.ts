@@ -37,7 +37,8 @@ export const HELP = `Measures the service beside a database reference and a conv
   npm run bench -- --scenario ingest[,steady]     only these
   npm run bench -- --rounds N --seconds N         more or longer rounds
   npm run bench -- --no-peer                      without the peer, which is installed from the registry on demand
-  npm run bench -- --write | --no-write           whether bench/RESULTS.md is written (default: at full length)
+  npm run bench -- --write | --no-write           whether bench/RESULTS.md gets the scenarios that ran, those that did not
+                                                  keep their figures (default: at full length)
 
 Scenarios:
 ${Object.entries(SCENARIOS)
@@ -75,8 +76,7 @@ export function readOptions(args: readonly string[]): BenchOptions | 'help' {
     rounds,
     seconds,
     warmUpSeconds: quick ? 2 : 4,
-    write:
-      values.write ?? (!quick && values.scenario === undefined && rounds >= 3 && seconds >= 10),
+    write: values.write ?? (!quick && rounds >= 3 && seconds >= 10),
     peer: values.peer,
   };
 }

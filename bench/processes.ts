@@ -53,3 +53,18 @@ export function residentMegabytes(pid: number): number {
     return Number.NaN;
   }
 }
+
+/** CPU seconds that all of the machine's processes and its kernel have used since it started; NaN without /proc. */
+export function busySecondsOfMachine(): number {
+  try {
+    const [line = ''] = readFileSync('/proc/stat', 'latin1').split('\n', 1);
+    // user, nice, system, idle, iowait, irq, softirq, steal
+    const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = line
+      .split(/ +/)
+      .slice(1)
+      .map(Number);
+    return (user + nice + system + irq + softirq) / TICKS;
+  } catch {
+    return Number.NaN;
+  }
+}

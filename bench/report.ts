@@ -40,5 +40,5 @@ export function markdownOf(table: Table): string {
   const rule = `| ${widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(Math.max(1, width - 1))}:`)).join(' | ')} |`;
   const notes =
     table.notes.length === 0 ? '' : `\n${table.notes.map((note) => `- ${note}`).join('\n')}\n`;
-  return `## ${table.title}\n\n${[line(table.head), rule, ...table.rows.map(line)].join('\n')}\n${notes}`;
+  return `### ${table.title}\n\n${[line(table.head), rule, ...table.rows.map(line)].join('\n')}\n${notes}`;
 }

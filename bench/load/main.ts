@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpLane } from './http-lane.ts';
 import { sendClosed, sendOpen, type Lane } from './pace.ts';
-import type { LoadMessage, LoadOrder } from './protocol.ts';
+import type { LoadMessage, LoadOrder, ParentMessage } from './protocol.ts';
 import { ReferenceLane } from './reference-lane.ts';
 import { RequestSource } from './requests.ts';
 import { Tally } from './tally.ts';
@@ -47,7 +47,7 @@ async function openLanes(order: LoadOrder, source: RequestSource): Promise<OpenL
   return lanes;
 }
 
-async function run(order: LoadOrder): Promise<void> {
+async function run(order: LoadOrder, enough: Promise<unknown>): Promise<void> {
   const source = new RequestSource(order);
   const lanes = await openLanes(order, source);
   const tally = new Tally();
@@ -60,10 +60,11 @@ async function run(order: LoadOrder): Promise<void> {
   await sleep(order.warmUpSeconds * 1000);
   tally.begin();
   tell({ event: 'measuring' });
-  await sleep(order.seconds * 1000);
+  await Promise.race([sleep(order.seconds * 1000, undefined, { ref: false }), enough]);
   const measured = tally.end();
   stop.abort();
   // Told at once: the caller's own measurements end with the phase, not with its stragglers.
+  tell({ event: 'measured' });
   const unsent = await Promise.race([sending, sleep(5_000, 0, { ref: false })]);
   const withoutRetryAfter = lanes.reduce((sum, lane) => sum + lane.withoutRetryAfter(), 0);
   tell({
@@ -73,8 +74,12 @@ async function run(order: LoadOrder): Promise<void> {
   await Promise.all(lanes.map((lane) => lane.close()));
 }
 
-process.once('message', (order: LoadOrder) => {
-  run(order)
+process.once('message', (message: ParentMessage) => {
+  if (!('order' in message)) return;
+  const enough = new Promise((resolve) => {
+    process.once('message', resolve);
+  });
+  run(message.order, enough)
     .catch((error: unknown) => {
       tell({ event: 'failed', message: error instanceof Error ? error.message : 'failed' });
     })

@@ -82,5 +82,9 @@ export interface LoadResult {
 export type LoadMessage =
   | { readonly event: 'ready' }
   | { readonly event: 'measuring' }
+  | { readonly event: 'measured' }
   | { readonly event: 'result'; readonly result: LoadResult }
   | { readonly event: 'failed'; readonly message: string };
+
+/** What a parent tells its load process: what to do, then perhaps that it is enough. */
+export type ParentMessage = { readonly order: LoadOrder } | { readonly enough: true };

@@ -1,4 +1,4 @@
-import { MEASUREMENT_HEAD, measurementRow } from '../measurement-table.ts';
+import { allCpu, MEASUREMENT_HEAD, measurementRow } from '../measurement-table.ts';
 import { installPeer } from '../peer.ts';
 import { ratio } from '../report.ts';
 import { median } from '../statistics.ts';
@@ -31,8 +31,10 @@ export const ingest: Scenario = async (bench) => {
   const rate = (way: Way): number =>
     median((results.get(way) ?? []).map(({ perSecond }) => perSecond));
   const api = rate(WAYS.api);
+  const cpu = (way: Way): number => median((results.get(way) ?? []).map(allCpu));
   notes.unshift(
     `Service (ROLE=api) to reference (ledger, usage, job; one transaction per event): ${ratio(api, rate(WAYS.reference))}; to its one-statement form: ${ratio(api, rate(WAYS.referenceSingle))}; to all five writes: ${ratio(api, rate(WAYS.referenceFull))}.`,
+    `The same by CPU (service, database and load together per accepted event), which other work on the machine disturbs less: ${ratio(cpu(WAYS.reference), cpu(WAYS.api))}, ${ratio(cpu(WAYS.referenceSingle), cpu(WAYS.api))}, ${ratio(cpu(WAYS.referenceFull), cpu(WAYS.api))}.`,
     `Service (ROLE=api) to peer: ${ratio(api, rate(WAYS.peer))}. ROLE=all to ROLE=api: ${ratio(rate(WAYS.all), api)}. Log level info to warn: ${ratio(rate(WAYS.apiInfo), api)}.`,
   );
   return [

@@ -62,7 +62,9 @@ describe('load of the bench over HTTP', () => {
       ),
       // From the middle of the measured second on nobody is answered for 400 ms: 80 calls, though two lanes can carry
       // only two of them.
-      () => setTimeout(() => (stalledUntil = performance.now() + 400), 300),
+      {
+        onMeasuring: () => setTimeout(() => (stalledUntil = performance.now() + 400), 300),
+      },
     );
     expect(result.latencies.max).to.be.greaterThan(350);
     // 80 of 200 would have waited 5 to 400 ms. Lanes that only count from the moment they send see two slow calls.
