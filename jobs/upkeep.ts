@@ -1,7 +1,9 @@
+import { ingestionIdOf } from '../contract/primitives.ts';
 import type { Clock } from '../ledger/clock.ts';
 import type { Db } from '../ledger/database.ts';
 import type { LedgerRef } from '../ledger/load-batch.ts';
 import { createPartitions, dropExpiredPartitions } from '../ledger/partitions.ts';
+import { raiseOperatorEvent } from '../ledger/operator-events.ts';
 import { findLost, readWatermark, writeWatermark } from '../ledger/sweep.ts';
 import type { Transaction } from '../ledger/transactions.ts';
 import { Loop } from './loop.ts';
@@ -65,6 +67,17 @@ export async function sweep(options: UpkeepOptions, signal?: AbortSignal): Promi
       await options.requeue(db, pass.lost);
       await writeWatermark(db, pass.sweptTo);
       found += pass.lost.length;
+      if (pass.lost.length > 0) {
+        await raiseOperatorEvent(db, {
+          kind: 'ledger_rows_requeued',
+          subject: 'sweeper',
+          detail: {
+            count: pass.lost.length,
+            first: ingestionIdOf(pass.lost[0]?.ingestionId ?? 0n),
+          },
+          at: options.clock.now(),
+        });
+      }
       return pass.sweptTo;
     });
     done = sweptTo >= until || signal?.aborted === true;

@@ -1,6 +1,7 @@
+import { Conditions } from './conditions.ts';
 import { run, type Db } from './database.ts';
 
-/** Which open dead letters are meant; what is undefined does not narrow. Times in ms since 1970 UTC. */
+/** Which dead letters that wait for a decision are meant; what is undefined does not narrow. Times in ms since 1970 UTC. */
 export interface DeadLetterFilter {
   readonly siteId?: bigint | undefined;
   readonly cause?: string | undefined;
@@ -15,7 +16,6 @@ export interface DeadLetterFilter {
 export interface DeadLetterPosition {
   readonly siteId: bigint;
   readonly ingestionId: bigint;
-  readonly deadLetterId: bigint;
 }
 
 /** An ingestion whose automatic evaluation has stopped. `deadAt` in ms since 1970 UTC. */
@@ -23,11 +23,13 @@ export interface OpenDeadLetter extends DeadLetterPosition {
   readonly siteCode: string;
   readonly sourceEventId: string;
   readonly cause: string;
+  /** Place in our code where the last attempt failed; null where no attempt of ours was recorded. */
+  readonly place: string | null;
   readonly attempts: number;
   readonly deadAt: number;
 }
 
-/** How many open dead letters share a cause. Times in ms since 1970 UTC. */
+/** How many dead letters share a cause. Times in ms since 1970 UTC. */
 export interface CauseCount {
   readonly cause: string;
   readonly count: number;
@@ -35,82 +37,79 @@ export interface CauseCount {
   readonly newestDeadAt: number;
 }
 
-/** Parameters `$1` to `$5`. The planner drops what is null, because each statement is planned with its values. */
-const OPEN = `($1::bigint is null or dead.site_id = $1::bigint)
-  and ($2::text is null or dead.cause = $2::text)
-  and ($3::bigint[] is null or dead.ingestion_id = any ($3::bigint[]))
-  and ($4::timestamptz is null or dead.dead_at >= $4::timestamptz)
-  and ($5::timestamptz is null or dead.dead_at < $5::timestamptz)
-  and not exists (select 1 from dead_letter_resolution resolution where resolution.site_id = dead.site_id
-    and resolution.ingestion_id = dead.ingestion_id and resolution.dead_letter_id = dead.id)`;
+const iso = (at: number | undefined): string | undefined =>
+  at === undefined ? undefined : new Date(at).toISOString();
 
-const iso = (at: number | undefined): string | null =>
-  at === undefined ? null : new Date(at).toISOString();
+const conditionsOf = (filter: DeadLetterFilter): Conditions =>
+  new Conditions()
+    .where(filter.siteId?.toString(), (p) => `dead.site_id = ${p}::bigint`)
+    .where(filter.cause, (p) => `dead.cause = ${p}::text`)
+    .where(filter.ingestionIds?.map(String), (p) => `dead.ingestion_id = any (${p}::bigint[])`)
+    .where(iso(filter.from), (p) => `dead.dead_at >= ${p}::timestamptz`)
+    .where(iso(filter.to), (p) => `dead.dead_at < ${p}::timestamptz`);
 
-const parametersOf = (filter: DeadLetterFilter): unknown[] => [
-  filter.siteId?.toString() ?? null,
-  filter.cause ?? null,
-  filter.ingestionIds?.map(String) ?? null,
-  iso(filter.from),
-  iso(filter.to),
-];
-
-/** Reads a page of open dead letters in the order of their keys (Site, then ingestion), after `after`. */
+/** Reads a page of dead letters that wait for a decision, in the order of their keys, after `after`. */
 export async function listOpenDeadLetters(
   db: Db,
   filter: DeadLetterFilter,
   page: { readonly after: DeadLetterPosition | undefined; readonly limit: number },
 ): Promise<OpenDeadLetter[]> {
+  const conditions = conditionsOf(filter);
+  const site = conditions.parameter(String(page.after?.siteId ?? 0n));
+  const ingestion = conditions.parameter(String(page.after?.ingestionId ?? 0n));
   const { rows } = await run<{
     site_id: string;
     ingestion_id: string;
-    id: string;
     cause: string;
     attempts: number;
     dead_at: string;
     code: string;
     source_event_id: string;
+    error_place: string | null;
   }>(
     db,
-    `select dead.site_id, dead.ingestion_id, dead.id, dead.cause, dead.attempts,
-       (extract(epoch from dead.dead_at) * 1000)::bigint as dead_at, site.code, event.source_event_id
-     from dead_letter dead
-     join site on site.id = dead.site_id
-     join ingestion event on event.site_id = dead.site_id and event.id = dead.ingestion_id
-     where ${OPEN} and (dead.site_id, dead.ingestion_id, dead.id) > ($6::bigint, $7::bigint, $8::bigint)
-     order by dead.site_id, dead.ingestion_id, dead.id
-     limit $9`,
-    [
-      ...parametersOf(filter),
-      String(page.after?.siteId ?? 0n),
-      String(page.after?.ingestionId ?? 0n),
-      String(page.after?.deadLetterId ?? 0n),
-      page.limit,
-    ],
+    `with page as (
+       select dead.site_id, dead.ingestion_id, dead.cause, dead.attempts, dead.dead_at from open_dead_letter dead
+       where ${conditions.text} and not dead.discarded
+         and (dead.site_id, dead.ingestion_id) > (${site}::bigint, ${ingestion}::bigint)
+       order by dead.site_id, dead.ingestion_id
+       limit ${conditions.parameter(page.limit)}
+     )
+     select page.site_id, page.ingestion_id, page.cause, page.attempts, site.code, event.source_event_id,
+       (extract(epoch from page.dead_at) * 1000)::bigint as dead_at,
+       (select attempt.error_place from evaluation_attempt attempt where attempt.site_id = page.site_id
+         and attempt.ingestion_id = page.ingestion_id order by attempt.attempt desc limit 1) as error_place
+     from page
+     join site on site.id = page.site_id
+     join ingestion event on event.site_id = page.site_id and event.id = page.ingestion_id
+     order by page.site_id, page.ingestion_id`,
+    conditions.values,
   );
   return rows.map((row) => ({
     siteId: BigInt(row.site_id),
     ingestionId: BigInt(row.ingestion_id),
-    deadLetterId: BigInt(row.id),
     siteCode: row.code,
     sourceEventId: row.source_event_id,
     cause: row.cause,
+    place: row.error_place,
     attempts: row.attempts,
     deadAt: Number(row.dead_at),
   }));
 }
 
-/** Counts open dead letters by cause, most frequent first. Reads every row that matches. */
+/** Counts dead letters that wait for a decision by cause, most frequent first. */
 export async function countOpenDeadLetters(
   db: Db,
   filter: DeadLetterFilter,
 ): Promise<CauseCount[]> {
+  const conditions = conditionsOf(filter);
   const { rows } = await run<{ cause: string; count: string; oldest: string; newest: string }>(
     db,
     `select dead.cause, count(*) as count, (extract(epoch from min(dead.dead_at)) * 1000)::bigint as oldest,
        (extract(epoch from max(dead.dead_at)) * 1000)::bigint as newest
-     from dead_letter dead where ${OPEN} group by dead.cause order by count(*) desc, dead.cause`,
-    parametersOf(filter),
+     from open_dead_letter dead where ${conditions.text} and not dead.discarded
+     group by dead.cause order by count(*) desc, dead.cause`,
+    conditions.values,
   );
   return rows.map((row) => ({
     cause: row.cause,
@@ -128,9 +127,12 @@ export interface Resolution {
   readonly at: number;
 }
 
+/** Whoever decides holds it until its transaction ends: two decisions never meet over the same letters. */
+const RESOLUTION_LOCK = 7_218_302;
+
 /**
- * Resolves at most `limit` open dead letters, in the order of their keys. Needs an open transaction. One that is
- * resolved by somebody else at the same moment is left to them, so none is resolved twice.
+ * Decides about at most `limit` dead letters, in the order of their keys. Needs an open transaction. A redriven one is
+ * closed; a discarded one waits for nothing any more, but its ingestion stays as it is: in DLQ.
  *
  * @returns the ingestions, each once
  */
@@ -140,26 +142,32 @@ export async function resolveDeadLetters(
   resolution: Resolution,
   limit: number,
 ): Promise<{ siteId: bigint; ingestionId: bigint }[]> {
+  await run(db, 'select pg_advisory_xact_lock($1)', [RESOLUTION_LOCK]);
+  const conditions = conditionsOf(filter);
+  const taken =
+    resolution.kind === 'REDRIVEN'
+      ? 'delete from open_dead_letter dead using wanted'
+      : 'update open_dead_letter dead set discarded = true from wanted';
   const { rows } = await run<{ site_id: string; ingestion_id: string }>(
     db,
-    `insert into dead_letter_resolution (site_id, ingestion_id, dead_letter_id, kind, reason, resolved_by, resolved_at)
-     select dead.site_id, dead.ingestion_id, dead.id, $6::text, $7::text, $8::text, $9::timestamptz
-     from dead_letter dead where ${OPEN}
-     order by dead.site_id, dead.ingestion_id, dead.id
-     limit $10
-     on conflict (site_id, ingestion_id, dead_letter_id) do nothing
+    `with wanted as (
+       select dead.site_id, dead.ingestion_id from open_dead_letter dead
+       where ${conditions.text} and not dead.discarded
+       order by dead.site_id, dead.ingestion_id
+       limit ${conditions.parameter(limit)}
+     ), taken as (
+       ${taken} where dead.site_id = wanted.site_id and dead.ingestion_id = wanted.ingestion_id
+       returning dead.site_id, dead.ingestion_id, dead.dead_letter_id
+     )
+     insert into dead_letter_resolution (site_id, ingestion_id, dead_letter_id, kind, reason, resolved_by, resolved_at)
+     select site_id, ingestion_id, dead_letter_id, ${conditions.parameter(resolution.kind)}::text,
+       ${conditions.parameter(resolution.reason)}::text, ${conditions.parameter(resolution.by)}::text,
+       ${conditions.parameter(iso(resolution.at))}::timestamptz
+     from taken
      returning site_id, ingestion_id`,
-    [
-      ...parametersOf(filter),
-      resolution.kind,
-      resolution.reason,
-      resolution.by,
-      iso(resolution.at),
-      limit,
-    ],
+    conditions.values,
   );
-  const once = new Map(rows.map((row) => [`${row.site_id}/${row.ingestion_id}`, row]));
-  return [...once.values()].map((row) => ({
+  return rows.map((row) => ({
     siteId: BigInt(row.site_id),
     ingestionId: BigInt(row.ingestion_id),
   }));

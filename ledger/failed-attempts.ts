@@ -47,15 +47,14 @@ export async function openDeadLetter(
 ): Promise<boolean> {
   const { affected } = await run(
     db,
-    `insert into dead_letter (site_id, ingestion_id, cause, attempts, dead_at)
-     select $1::bigint, $2::bigint, $3::text, $4::int, $5::timestamptz
-     where not exists (select 1 from evaluation where site_id = $1::bigint and ingestion_id = $2::bigint)
-       and not exists (
-         select 1 from dead_letter letter
-         left join dead_letter_resolution resolution on resolution.site_id = letter.site_id
-           and resolution.ingestion_id = letter.ingestion_id and resolution.dead_letter_id = letter.id
-           and resolution.kind = 'REDRIVEN'
-         where letter.site_id = $1::bigint and letter.ingestion_id = $2::bigint and resolution.dead_letter_id is null)`,
+    `with letter as (
+       insert into dead_letter (site_id, ingestion_id, cause, attempts, dead_at)
+       select $1::bigint, $2::bigint, $3::text, $4::int, $5::timestamptz
+       where not exists (select 1 from evaluation where site_id = $1::bigint and ingestion_id = $2::bigint)
+         and not exists (select 1 from open_dead_letter where site_id = $1::bigint and ingestion_id = $2::bigint)
+       returning site_id, ingestion_id, id, cause, attempts, dead_at)
+     insert into open_dead_letter (site_id, ingestion_id, dead_letter_id, cause, attempts, dead_at)
+     select site_id, ingestion_id, id, cause, attempts, dead_at from letter`,
     [
       ref.siteId,
       ref.ingestionId,

@@ -71,17 +71,10 @@ const STATE = `
   select event.id, event.source_event_id, (extract(epoch from event.received_at) * 1000)::bigint as received_at,
     evaluation.score, evaluation.level, evaluation.decision, evaluation.reasons, evaluation.rule_scores,
     evaluation.evaluator_version, (extract(epoch from evaluation.evaluated_at) * 1000)::bigint as evaluated_at,
-    exists (
-      select 1 from dead_letter
-      left join dead_letter_resolution resolution on resolution.site_id = dead_letter.site_id
-        and resolution.ingestion_id = dead_letter.ingestion_id and resolution.dead_letter_id = dead_letter.id
-        and resolution.kind = 'REDRIVEN'
-      where dead_letter.site_id = event.site_id and dead_letter.ingestion_id = event.id
-        and resolution.dead_letter_id is null
-    ) as dead_letter_open,
-    job.state::text as job_state
+    dead.ingestion_id is not null as dead_letter_open, job.state::text as job_state
   from ingestion event
   left join evaluation on evaluation.site_id = event.site_id and evaluation.ingestion_id = event.id
+  left join open_dead_letter dead on dead.site_id = event.site_id and dead.ingestion_id = event.id
   left join pgboss.job on job.name = 'evaluate' and job.id = ${JOB_ID_SQL('event.id')}`;
 
 /** Looks an ingestion up by id within a Site; undefined for another Site's id as for a missing one. */

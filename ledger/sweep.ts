@@ -13,11 +13,12 @@ export interface SweepPass {
   readonly sweptTo: number;
 }
 
-/** Where the last sweep got to, ms since 1970 UTC; undefined before the first. */
+/** Where the last sweep got to, ms since 1970 UTC; undefined before the first. Held until the transaction ends: one sweeps at a time. */
 export async function readWatermark(db: Db): Promise<number | undefined> {
   const { rows } = await run<{ swept_to: string }>(
     db,
-    'select (extract(epoch from swept_to) * 1000)::bigint as swept_to from sweep_watermark where id = 1',
+    `select (extract(epoch from swept_to) * 1000)::bigint as swept_to from sweep_watermark where id = 1
+     for update`,
   );
   return rows[0] === undefined ? undefined : Number(rows[0].swept_to);
 }
@@ -54,18 +55,14 @@ export async function findLost(db: Db, from: number, until: number): Promise<Swe
      )
      select slice.site_id, slice.id, (extract(epoch from slice.received_at) * 1000)::bigint as received_at,
        evaluation.ingestion_id is not null as evaluated, job.state::text as job_state,
-       letter.id is not null and resolution.dead_letter_id is null as dead_letter_open
+       dead.ingestion_id is not null as dead_letter_open
      from slice
      left join evaluation on evaluation.site_id = slice.site_id and evaluation.ingestion_id = slice.id
-     left join dead_letter letter on letter.site_id = slice.site_id and letter.ingestion_id = slice.id
-     left join dead_letter_resolution resolution on resolution.site_id = letter.site_id
-       and resolution.ingestion_id = letter.ingestion_id and resolution.dead_letter_id = letter.id
-       and resolution.kind = 'REDRIVEN'
+     left join open_dead_letter dead on dead.site_id = slice.site_id and dead.ingestion_id = slice.id
      left join pgboss.job on job.name = 'evaluate' and job.id = ${JOB_ID_SQL('slice.id')}`,
     [new Date(from).toISOString(), new Date(end).toISOString()],
   );
-  const lost = new Map<string, LedgerRef>();
-  const open = new Set<string>();
+  const lost: LedgerRef[] = [];
   let newest = from;
   for (const row of rows) {
     newest = Math.max(newest, Number(row.received_at));
@@ -74,15 +71,11 @@ export async function findLost(db: Db, from: number, until: number): Promise<Swe
       deadLetterOpen: row.dead_letter_open,
       jobState: row.job_state,
     };
-    const name = `${row.site_id}/${row.id}`;
-    // Several dead letters of one ingestion are several rows: one open one is enough.
-    if (row.dead_letter_open) open.add(name);
     if (needsRequeue(facts)) {
-      lost.set(name, { siteId: BigInt(row.site_id), ingestionId: BigInt(row.id) });
+      lost.push({ siteId: BigInt(row.site_id), ingestionId: BigInt(row.id) });
     }
   }
-  for (const name of open) lost.delete(name);
   // A full pass ends at its newest row, whose neighbours of the same millisecond come with the next one.
   const sweptTo = rows.length < PASS ? end : Math.max(newest, from + 1);
-  return { lost: [...lost.values()], sweptTo };
+  return { lost, sweptTo };
 }

@@ -12,6 +12,8 @@ export interface NewTask {
   readonly siteId: bigint;
   /** What the handler needs to know; never a secret, since operators see it. */
   readonly input: JsonValue;
+  /** How much there is to do, where it is known already. */
+  readonly total?: number;
   /** Who asked for it. */
   readonly by: string;
   /** ms since 1970 UTC. */
@@ -72,10 +74,10 @@ const iso = (at: number): string => new Date(at).toISOString();
 export async function createTask(db: Db, task: NewTask): Promise<bigint> {
   const { rows } = await run<{ id: string }>(
     db,
-    `insert into task (kind, site_id, state, input, done, starts, fruitless_starts, created_by, created_at, updated_at)
-     select $1::text, $2::bigint, 'QUEUED', $3::jsonb, 0, 0, 0, $4::text, $5::timestamptz, $5::timestamptz
+    `insert into task (kind, site_id, state, input, done, total, starts, fruitless_starts, created_by, created_at, updated_at)
+     select $1::text, $2::bigint, 'QUEUED', $3::jsonb, 0, $6::bigint, 0, 0, $4::text, $5::timestamptz, $5::timestamptz
      returning id`,
-    [task.kind, task.siteId, JSON.stringify(task.input), task.by, iso(task.at)],
+    [task.kind, task.siteId, JSON.stringify(task.input), task.by, iso(task.at), task.total ?? null],
   );
   return BigInt(rows[0]?.id ?? 0);
 }

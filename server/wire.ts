@@ -6,6 +6,7 @@ import { createDeadLetterLoop } from '../jobs/dead-letters.ts';
 import { enqueueEvaluations, requeueEvaluations } from '../jobs/enqueue.ts';
 import { EvaluationWorker } from '../jobs/evaluation-worker.ts';
 import { createBoss, EVALUATE, evaluateQueueOptions } from '../jobs/queues.ts';
+import { redriveTask } from '../jobs/redrive.ts';
 import { startTask, TaskRunner, type TaskHandler } from '../jobs/tasks.ts';
 import { createUpkeepLoop } from '../jobs/upkeep.ts';
 import type { Clock } from '../ledger/clock.ts';
@@ -150,7 +151,9 @@ export function wire(options: WireOptions): Wiring {
     onFault: fault('upkeep'),
   });
   /** Long work of the administrative side, by kind. */
-  const taskHandlers: Record<string, TaskHandler> = {};
+  const taskHandlers: Record<string, TaskHandler> = {
+    'dead_letters.redrive': redriveTask({ requeue, clock }),
+  };
   const tasks = new TaskRunner({
     boss,
     transaction: transactionsOf(orm),

@@ -4,6 +4,7 @@ import { takeOverDeadJobs } from '../../jobs/dead-letters.ts';
 import { requeueEvaluations } from '../../jobs/enqueue.ts';
 import { createBoss, EVALUATE_DEAD } from '../../jobs/queues.ts';
 import { sweep, type UpkeepOptions } from '../../jobs/upkeep.ts';
+import { openDeadLetter } from '../../ledger/failed-attempts.ts';
 import { evaluationJobId } from '../../ledger/ids.ts';
 import {
   createPipelinedTransactions,
@@ -79,8 +80,9 @@ describe('what nobody would evaluate', () => {
        values (1, 2, 0, 'low', 'ALLOW', '[]', '{}', 'x', now())`,
     );
     await addLedgerRow(3, 580); // an open dead letter
-    await database.query(
-      `insert into dead_letter (site_id, ingestion_id, cause, attempts, dead_at) values (1, 3, 'X', 1, now())`,
+    const letter = { cause: 'X', attempts: 1, deadAt: NOW };
+    await pipelined.transaction((db) =>
+      openDeadLetter(db, { siteId: 1n, ingestionId: 3n }, letter),
     );
     await addLedgerRow(4, 570); // queued
     await pipelined.transaction((db) =>
@@ -100,6 +102,9 @@ describe('what nobody would evaluate', () => {
       [evaluationJobId(6n)]: 'created',
     });
     expect(found).to.deep.equal([2]);
+    expect(await database.query('select kind, detail from operator_event')).to.deep.equal([
+      { kind: 'ledger_rows_requeued', detail: { count: 2, first: 'ing_1' } },
+    ]);
     expect(await sweep(options())).to.equal(0);
   });
 

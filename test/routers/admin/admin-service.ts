@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { TRPCError } from '@trpc/server';
 import { createOrm } from '../../../entities/orm.ts';
 import { requeueEvaluations } from '../../../jobs/enqueue.ts';
 import { createBoss } from '../../../jobs/queues.ts';
-import { startTask } from '../../../jobs/tasks.ts';
+import { startTask, TaskRunner, type TaskHandler } from '../../../jobs/tasks.ts';
 import { createIdSource } from '../../../ledger/ids.ts';
 import { IngestQueue } from '../../../ledger/ingest-queue.ts';
 import { adminRouter } from '../../../routers/admin/router.ts';
@@ -24,6 +25,8 @@ export interface AdminService {
   readonly services: Services;
   readonly clock: { at: number };
   as(role: Role | null): AdminCaller;
+  /** Runs every queued task by the handlers of their kinds, until none is left. @throws what a handler did not foresee */
+  runTasks(handlers: Readonly<Record<string, TaskHandler>>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -70,6 +73,21 @@ export async function startAdminService(): Promise<AdminService> {
         requestId: 'req_test',
         ...(role === null ? {} : { operator: { name: `a ${role}`, role, address: '192.0.2.7' } }),
       }),
+    async runTasks(handlers) {
+      const faults: unknown[] = [];
+      const runner = new TaskRunner({
+        boss,
+        transaction: (work) => orm.em.fork().transactional((em) => work(em.getKysely())),
+        clock: { now },
+        handlers,
+        onFault: (error) => faults.push(error),
+      });
+      runner.start();
+      const open = `select 1 from task where state in ('QUEUED', 'RUNNING')`;
+      while ((await database.query(open)).length > 0 && faults.length === 0) await sleep(20);
+      await runner.stop();
+      if (faults.length > 0) throw faults[0];
+    },
     async close() {
       await boss.stop({ graceful: false });
       await orm.close(true);

@@ -1,5 +1,8 @@
 import { expect } from 'chai';
+import { redriveTask } from '../../../jobs/redrive.ts';
+import { openDeadLetter } from '../../../ledger/failed-attempts.ts';
 import { evaluationJobId } from '../../../ledger/ids.ts';
+import { findStateById } from '../../../ledger/status.ts';
 import { NOON, refusalOf, startAdminService, type AdminService } from './admin-service.ts';
 
 const HOUR_MS = 3_600_000;
@@ -18,6 +21,7 @@ describe('admin: dead letters', () => {
   after(() => service.close());
   const operator = () => service.as('operator');
   const viewer = () => service.as('viewer');
+  const db = () => service.services.orm.em.fork().getKysely();
 
   /** Events whose evaluation has stopped, straight in the ledger; ids in the order of the array. */
   async function die(
@@ -34,9 +38,15 @@ describe('admin: dead letters', () => {
          select site.id, $2::bigint + n - 1, 'event-' || ($2::bigint + n - 1), '\\x00', 1, $4, $4, 'PAYMENT_AUTH',
            'AUTH', 'APPROVED', 1, 'KRW', 'm', 1
          from site, unnest($3::text[]) with ordinality as cause (text, n) where site.code = $1
-         returning site_id, id)
-       insert into dead_letter (site_id, ingestion_id, cause, attempts, dead_at)
-       select event.site_id, event.id, ($3::text[])[event.id - $2::bigint + 1], 6, $4 from event`,
+         returning site_id, id),
+       letter as (
+         insert into dead_letter (site_id, ingestion_id, cause, attempts, dead_at)
+         select event.site_id, event.id, ($3::text[])[event.id - $2::bigint + 1], 6, $4 from event returning *),
+       attempt as (
+         insert into evaluation_attempt (site_id, ingestion_id, attempt, error_class, error_place, failed_at)
+         select site_id, ingestion_id, 6, cause, 'risk/evaluate.ts:41', $4 from letter)
+       insert into open_dead_letter (site_id, ingestion_id, dead_letter_id, cause, attempts, dead_at)
+       select site_id, ingestion_id, id, cause, attempts, dead_at from letter`,
       [site, first, causes, new Date(deadAt)],
     );
     return causes.map((_, index) => `ing_${first + index}`);
@@ -73,6 +83,7 @@ describe('admin: dead letters', () => {
       source_event_id: `event-${odd?.slice(4)}`,
       cause: 'TypeError at features',
       attempts: 6,
+      error_place: 'risk/evaluate.ts:41',
       dead_at: new Date(NOON - HOUR_MS).toISOString(),
     });
   });
@@ -88,6 +99,7 @@ describe('admin: dead letters', () => {
       redriven: 2,
       skipped: ['ing_999999', 'ing_99999999999999999999'],
       remaining: 0,
+      task_id: null,
     });
     expect((await jobsOf(ids)).map((job) => job.state)).to.deep.equal(['created', 'created']);
     const { total } = await viewer().dead_letters.preview({ filter: { cause: 'Gone' } });
@@ -108,11 +120,13 @@ describe('admin: dead letters', () => {
     const [id = ''] = await die('acme', ['Twice']);
     const redrive = () => operator().dead_letters.redrive({ ingestion_ids: [id], reason: 'fixed' });
     await redrive();
-    await service.database.query(
-      `insert into dead_letter (site_id, ingestion_id, cause, attempts, dead_at)
-       select site_id, ingestion_id, 'Twice', 6, dead_at from dead_letter where ingestion_id = $1`,
-      [id.slice(4)],
-    );
+    const [{ site_id: site } = { site_id: '0' }] = await service.database.query<{
+      site_id: string;
+    }>('select site_id from dead_letter where ingestion_id = $1', [id.slice(4)]);
+    const ref = { siteId: BigInt(site), ingestionId: BigInt(id.slice(4)) };
+    const letter = { cause: 'Twice', attempts: 6, deadAt: NOON };
+    expect(await openDeadLetter(db(), ref, letter)).to.equal(true);
+    expect(await openDeadLetter(db(), ref, letter), 'while it is open').to.equal(false);
     expect(await redrive()).to.deep.include({ redriven: 1 });
     expect(await jobsOf([id])).to.have.length(1);
   });
@@ -140,19 +154,85 @@ describe('admin: dead letters', () => {
     });
     expect(
       await operator().dead_letters.redrive({ filter, reason: 'database back' }),
-    ).to.deep.equal({ redriven: 2, skipped: [], remaining: 0 });
+    ).to.deep.equal({ redriven: 2, skipped: [], remaining: 0, task_id: null });
     expect(await jobsOf(old)).to.have.length(2);
     expect(await viewer().dead_letters.preview({ filter })).to.deep.equal({ total: 0, causes: [] });
     expect((await viewer().dead_letters.preview({ filter: { cause: 'Timed' } })).total).to.equal(2);
   });
 
-  it('takes at most 1,000 at once and says how many remain', async () => {
-    await die('other', Array<string>(1_005).fill('Many'));
-    const redrive = () =>
-      operator().dead_letters.redrive({ filter: { cause: 'Many' }, reason: 'fixed' });
-    expect(await redrive()).to.deep.equal({ redriven: 1_000, skipped: [], remaining: 5 });
-    expect(await redrive()).to.deep.equal({ redriven: 5, skipped: [], remaining: 0 });
-    expect(await redrive()).to.deep.equal({ redriven: 0, skipped: [], remaining: 0 });
+  it('more than 1,000 are left to a task, which takes what had died until the call', async () => {
+    const ids = await die('other', Array<string>(1_205).fill('Many'));
+    const first = await operator().dead_letters.redrive({
+      filter: { site_code: 'other', cause: 'Many' },
+      reason: 'fixed',
+    });
+    expect(first).to.deep.include({ redriven: 0, skipped: [], remaining: 1_205 });
+    const [later = ''] = await die('other', ['Many'], NOON + HOUR_MS);
+    const task = { task_id: first.task_id ?? '' };
+    expect(await viewer().tasks.status(task)).to.deep.include({
+      kind: 'dead_letters.redrive',
+      site_code: 'other',
+      state: 'QUEUED',
+      done: 0,
+      total: 1_205,
+      created_by: 'a operator',
+    });
+    const { requeueEvaluations: requeue, clock } = service.services;
+    await service.runTasks({ 'dead_letters.redrive': redriveTask({ requeue, clock }) });
+    expect(await viewer().tasks.status(task)).to.deep.include({
+      state: 'DONE',
+      done: 1_205,
+      result: { redriven: 1_205 },
+    });
+    expect(await jobsOf(ids)).to.have.length(1_205);
+    const left = await viewer().dead_letters.list({ cause: 'Many' });
+    expect(left.items.map((item) => item.ingestion_id)).to.deep.equal([later]);
+    const [entry] = await service.database.query(
+      `select kind, reason, resolved_by from dead_letter_resolution where ingestion_id = $1`,
+      [ids[0]?.slice(4)],
+    );
+    expect(entry).to.deep.equal({ kind: 'REDRIVEN', reason: 'fixed', resolved_by: 'a operator' });
+  });
+
+  it('a discarded one is listed no more, keeps its status DLQ and its reason, and stays as it is', async () => {
+    const [one = '', two = ''] = await die('acme', ['Hopeless', 'Hopeless']);
+    const discard = (ids: string[]) =>
+      operator().dead_letters.discard({ ingestion_ids: ids, reason: 'payload is gone' });
+    expect(await discard([one, one, 'ing_999999'])).to.deep.equal({
+      discarded: 1,
+      skipped: ['ing_999999'],
+    });
+    const { items } = await viewer().dead_letters.list({ cause: 'Hopeless' });
+    expect(items.map((item) => item.ingestion_id)).to.deep.equal([two]);
+    const [row] = await service.database.query<{ site_id: string; kind: string; reason: string }>(
+      'select site_id, kind, reason from dead_letter_resolution where ingestion_id = $1',
+      [one.slice(4)],
+    );
+    expect(row).to.deep.include({ kind: 'DISCARDED', reason: 'payload is gone' });
+    const state = await findStateById(db(), BigInt(row?.site_id ?? 0), BigInt(one.slice(4)));
+    expect(state?.status).to.equal('DLQ');
+    for (const again of [
+      () => discard([one]),
+      () => operator().dead_letters.redrive({ ingestion_ids: [one], reason: 'after all' }),
+    ]) {
+      expect((await refusalOf(again())).code).to.equal('NOT_FOUND');
+    }
+    const [entry] = (await viewer().audit.list({ limit: 1 })).items;
+    expect(entry?.after).to.deep.equal({
+      discarded: 1,
+      reason: 'payload is gone',
+      ingestion_ids: [one],
+    });
+  });
+
+  it('open ones outlive whatever the queue forgets', async () => {
+    const ids = await die('acme', ['Lasting']);
+    await service.database.query('delete from pgboss.job');
+    expect((await viewer().dead_letters.list({ cause: 'Lasting' })).items).to.have.length(1);
+    expect(
+      await operator().dead_letters.redrive({ ingestion_ids: ids, reason: 'now' }),
+    ).to.deep.include({ redriven: 1 });
+    expect(await jobsOf(ids)).to.have.length(1);
   });
 
   it('redrives at once queue every dead letter once', async () => {
@@ -213,7 +293,7 @@ describe('admin: dead letters', () => {
     ]) {
       expect((await refusalOf(call())).code).to.equal('NOT_FOUND');
     }
-    expect((await refusalOf(viewer().dead_letters.list({ cursor: '1.2' }))).code).to.equal(
+    expect((await refusalOf(viewer().dead_letters.list({ cursor: '1.2.3' }))).code).to.equal(
       'BAD_REQUEST',
     );
   });
