@@ -8,6 +8,7 @@ const schema = defineEntity({
     waiting: p.bigint(),
     running: p.bigint(),
     retrying: p.bigint(),
+    overdue: p.bigint(),
     oldest_at: p.datetime(3).nullable(),
     counted_at: p.datetime(3),
   },

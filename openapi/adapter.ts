@@ -18,6 +18,8 @@ export interface RestState {
   route?: string;
   operation?: string;
   caller?: Caller;
+  /** Code of the refusal that was answered. */
+  errorCode?: string;
 }
 
 /** Steps between route and procedure: who calls, how often, what was sent. */

@@ -40,7 +40,7 @@ export function createApp(options: AppOptions): Koa<RestState> {
   const app = new Koa<RestState>();
   app.silent = true;
   app.use(giveRequestId);
-  app.use(logAccess(log, metrics));
+  app.use(logAccess(log, metrics, wiring.countAnswer));
   app.use(
     answerErrors((error) => {
       metrics.faults.inc({ place: 'request' });

@@ -42,7 +42,7 @@ export function createMetrics(): Metrics {
     }),
     refusals: new Counter({
       name: 'transaction_risk_refusals_total',
-      help: 'Requests refused before their body was read, by reason: unauthorized, address, rate, parser (no valid HTTP).',
+      help: 'Requests refused by reason: unauthorized, address, rate, quota, parser (no valid HTTP).',
       labelNames: ['reason'],
       registers,
     }),

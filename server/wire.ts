@@ -8,12 +8,16 @@ import { EvaluationWorker } from '../jobs/evaluation-worker.ts';
 import { createBoss, EVALUATE, evaluateQueueOptions } from '../jobs/queues.ts';
 import { redriveTask } from '../jobs/redrive.ts';
 import { startTask, TaskRunner, type TaskHandler } from '../jobs/tasks.ts';
+import { Loop } from '../jobs/loop.ts';
+import { createReportSumsLoop } from '../jobs/report-sums.ts';
 import { createUpkeepLoop } from '../jobs/upkeep.ts';
 import type { Clock } from '../ledger/clock.ts';
 import type { Db } from '../ledger/database.ts';
 import { failureKind } from '../ledger/failures.ts';
 import { createIdSource } from '../ledger/ids.ts';
 import { IngestQueue, type IngestLimits } from '../ledger/ingest-queue.ts';
+import { HourlyTally } from '../ledger/reports/hourly-tally.ts';
+import { tallyResults } from '../ledger/reports/result-times.ts';
 import { createPipelinedTransactions, type Transaction } from '../ledger/transactions.ts';
 import type { Services } from '../routers/services.ts';
 import { AddressLimiter } from './address-limiter.ts';
@@ -47,10 +51,17 @@ export interface ApiParts {
   readonly failedLogins: FailedLogins;
 }
 
+/** Counts the answer of a public operation for the reports; `siteId` undefined where the caller is not known. */
+export type CountAnswer = (siteId: bigint | undefined, operation: string, outcome: string) => void;
+
+/** How often the counts of a process are added to the database's, ms. */
+const FLUSH_MS = 30_000;
+
 /** One process's parts, wired; `start` needs the migrated database, `close` may be called at any time and twice. */
 export interface Wiring {
   readonly metrics: Metrics;
   readonly api: ApiParts;
+  readonly countAnswer: CountAnswer;
   /** True when the database answers a trivial query. */
   ping(): Promise<boolean>;
   start(parts: { readonly api: boolean; readonly worker: boolean }): Promise<void>;
@@ -106,6 +117,17 @@ export function wire(options: WireOptions): Wiring {
   });
 
   const pool = (): Db => orm.em.fork().getKysely();
+  const tally = new HourlyTally();
+  const flush = new Loop({
+    everyMs: FLUSH_MS,
+    work: () => tally.flush(pool()),
+    onFault: fault('reports'),
+  });
+  const reportSums = createReportSumsLoop({
+    transaction: transactionsOf(orm),
+    clock,
+    onFault: fault('reports'),
+  });
   const pipelined = createPipelinedTransactions({
     url: options.appUrl,
     poolSize: PIPELINED_CONNECTIONS,
@@ -127,6 +149,7 @@ export function wire(options: WireOptions): Wiring {
     report: {
       judged(rows, now) {
         metrics.evaluations.inc({ outcome: 'succeeded' }, rows.length);
+        tallyResults(tally, rows, now);
         for (const row of rows) {
           metrics.acceptToResultSeconds.observe(Math.max(0, now - row.receivedAt) / 1000);
         }
@@ -211,12 +234,19 @@ export function wire(options: WireOptions): Wiring {
     // An absent database shows elsewhere; the counts wait for it.
     onFault: (error) => failureKind(error) === 'unforeseen' && loginFault(error),
   });
+    countAnswer: (siteId, operation, outcome) =>
+      tally.add(siteId, clock.now(), operation, outcome),
     ping: () => answers(orm),
     async start(parts) {
       await boss.start();
       closers.push(() => boss.stop({ graceful: false, close: true }));
       // Warmed here: the first group would otherwise read the queue's settings through another pool.
       await boss.getQueue(EVALUATE);
+      flush.start();
+      closers.push(async () => {
+        await flush.stop();
+        await tally.flush(pool());
+      });
       if (parts.api) {
         credentials.start();
         closers.push(() => credentials.stop());
@@ -225,7 +255,7 @@ export function wire(options: WireOptions): Wiring {
       if (parts.worker) {
         await startWorkers(supervisor, options);
         closers.push(() => supervisor.stop({ graceful: false, close: true }));
-        for (const part of [upkeep, deadLetters, tasks, worker]) {
+        for (const part of [upkeep, reportSums, deadLetters, tasks, worker]) {
           part.start();
           closers.push(() => part.stop());
         }

@@ -56,12 +56,13 @@ const STATEMENTS = [
     id smallint primary key check (id = 1),
     rolled_to timestamptz(3) not null
   )`,
-  // Jobs that wait or run, counted once a minute; a Site without any has no row.
+  // Jobs that wait or run (overdue: for more than five minutes), counted once a minute; a Site without any has no row.
   `create table report_backlog (
     site_id bigint not null,
     waiting bigint not null,
     running bigint not null,
     retrying bigint not null,
+    overdue bigint not null,
     oldest_at timestamptz(3),
     counted_at timestamptz(3) not null,
     constraint report_backlog_pkey primary key (site_id)

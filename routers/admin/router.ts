@@ -6,6 +6,7 @@ import { deadLetters } from './dead-letters.ts';
 import { events } from './events.ts';
 import { gates } from './gates.ts';
 import { operators } from './operators.ts';
+import { reports } from './reports.ts';
 import { sites } from './sites.ts';
 import { tasks } from './tasks.ts';
 
@@ -17,6 +18,7 @@ export const adminRouter = router({
   credentials,
   dead_letters: deadLetters,
   tasks,
+  reports,
   operators,
   events,
   audit,

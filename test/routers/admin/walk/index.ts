@@ -1,6 +1,7 @@
 import { credentialsWalk } from './credentials.ts';
 import { deadLettersWalk } from './dead-letters.ts';
 import { operatorsWalk } from './operators.ts';
+import { reportsWalk } from './reports.ts';
 import { sitesWalk } from './sites.ts';
 import { tasksWalk } from './tasks.ts';
 import type { RouterWalk } from './walk.ts';
@@ -11,5 +12,6 @@ export const WALKS: readonly RouterWalk[] = [
   credentialsWalk,
   deadLettersWalk,
   tasksWalk,
+  reportsWalk,
   operatorsWalk,
 ];
