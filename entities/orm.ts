@@ -36,6 +36,11 @@ import { WebhookEndpointHealth } from './webhook-endpoint-health.ts';
 import { WebhookEvent } from './webhook-event.ts';
 import { WebhookDelivery } from './webhook-delivery.ts';
 import { WebhookAttempt } from './webhook-attempt.ts';
+import { EntityLabelDay } from './entity-label-day.ts';
+import { Model } from './model.ts';
+import { ModelRelease } from './model-release.ts';
+import { ModelSettings } from './model-settings.ts';
+import { ModelShadowScore } from './model-shadow-score.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import { prepareStatements } from './prepared-statements.ts';
 
@@ -77,6 +82,11 @@ export const ENTITIES = [
   ReportProgress,
   ReportBacklog,
   ServiceHour,
+  EntityLabelDay,
+  Model,
+  ModelRelease,
+  ModelSettings,
+  ModelShadowScore,
 ];
 
 /** How a pool of connections is set up. */

@@ -15,6 +15,9 @@ export const APPEND_ONLY_TABLES = [
   'operator_event',
   'webhook_event',
   'webhook_attempt',
+  'model',
+  'model_release',
+  'model_shadow_score',
 ] as const;
 
 /** Tables that the application changes in place. */
@@ -43,6 +46,8 @@ export const MUTABLE_TABLES = [
   'report_progress',
   'report_backlog',
   'service_hour',
+  'entity_label_day',
+  'model_settings',
 ] as const;
 
 /** Bulk tables cut into daily partitions, so that expired days are dropped instead of deleted. */
@@ -52,4 +57,5 @@ export const PARTITIONED_TABLES = [
   { table: 'webhook_event', column: 'created_at' },
   { table: 'webhook_delivery', column: 'created_at' },
   { table: 'webhook_attempt', column: 'attempted_at' },
+  { table: 'model_shadow_score', column: 'evaluated_at' },
 ] as const;

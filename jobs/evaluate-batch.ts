@@ -1,6 +1,6 @@
 import type { TransactionEvent } from '../contract/transaction.ts';
 import type { Db } from '../ledger/database.ts';
-import { countLabels } from '../ledger/entity-labels.ts';
+import { loadLabels } from '../ledger/entity-labels.ts';
 import {
   entityName,
   lockStates,
@@ -137,7 +137,10 @@ async function judgeAll(
   );
   const wanted = entitiesOf(ordered);
   const entities = [...wanted.values()];
-  const [stored, labels] = await together(lockStates(db, entities), countLabels(db, entities));
+  const [stored, labels] = await together(
+    lockStates(db, entities),
+    loadLabels(db, entities, ordered[0]?.event.at ?? now),
+  );
 
   let left: readonly Judgeable[] = ordered;
   for (;;) {

@@ -1,5 +1,6 @@
 import { Refusal } from '../contract/errors.ts';
 import { run, type Db } from './database.ts';
+import { addEntityLabels } from './entity-labels.ts';
 import { insertKeys } from './ingest-statements.ts';
 
 /** A validated outcome label on its way into the ledger. Times in ms since 1970 UTC. */
@@ -43,9 +44,11 @@ export async function appendLabel(
     id: string;
     merchant_subject: string;
     body: string | null;
+    happened_at: string;
   }>(
     db,
-    `select event.id, event.merchant_subject, payload.body
+    `select event.id, event.merchant_subject, payload.body,
+       (extract(epoch from least(event.occurred_at, event.received_at)) * 1000)::bigint as happened_at
      from ingestion event
      left join ingestion_payload payload on payload.site_id = event.site_id and payload.ingestion_id = event.id
        and payload.received_at = event.received_at
@@ -88,22 +91,16 @@ export async function appendLabel(
   );
   // Without its body (dropped after retention) a label still counts in reports, only not for the entities.
   if (affected === 1 && event.body !== null) {
-    const entities = entitiesOf(event.body, event.merchant_subject);
-    await run(
-      db,
-      `insert into entity_label (site_id, entity_kind, entity_key, outcome_label, ingestion_id, labelled_at)
-       select $1::bigint, kind, key, $4::text, $5::bigint, $6::timestamptz
-       from unnest($2::text[], $3::uuid[]) as entity (kind, key)
-       on conflict (site_id, entity_kind, entity_key, outcome_label, ingestion_id) do nothing`,
-      [
-        label.siteId,
-        entities.map((entity) => entity.kind),
-        entities.map((entity) => entity.key),
-        label.outcomeLabel,
+    await addEntityLabels(db, [
+      {
+        siteId: label.siteId,
         ingestionId,
-        labelledAt,
-      ],
-    );
+        outcomeLabel: label.outcomeLabel,
+        labelledAt: label.labelledAt,
+        happenedAt: Number(event.happened_at),
+        entities: entitiesOf(event.body, event.merchant_subject),
+      },
+    ]);
   }
   return { ...answer, added: affected === 1, replayed: false };
 }

@@ -1,10 +1,29 @@
 import { hash } from 'node:crypto';
 import type { TransactionEvent } from '../contract/transaction.ts';
 
+/** Things that an event names by themselves. */
+export const SINGLE_KINDS = ['card', 'customer', 'device', 'ip_prefix', 'merchant'] as const;
+/** One of {@link SINGLE_KINDS}. */
+export type SingleKind = (typeof SINGLE_KINDS)[number];
+
+/** Two things of one event taken together: a card at a merchant, a customer on a device. */
+export const PAIRS = {
+  card_merchant: ['card', 'merchant'],
+  customer_device: ['customer', 'device'],
+} as const satisfies Record<string, readonly [SingleKind, SingleKind]>;
+/** A pair of {@link PAIRS}. */
+export type PairKind = keyof typeof PAIRS;
+const PAIR_KINDS = Object.keys(PAIRS) as PairKind[];
+
 /** The kinds of things whose history is kept, in the order in which features, labels and locks list them. */
-export const ENTITY_KINDS = ['card', 'customer', 'device', 'ip_prefix', 'merchant'] as const;
+export const ENTITY_KINDS: readonly EntityKind[] = [...SINGLE_KINDS, ...PAIR_KINDS];
 /** One of {@link ENTITY_KINDS}; stored as `entity_kind`. */
-export type EntityKind = (typeof ENTITY_KINDS)[number];
+export type EntityKind = SingleKind | PairKind;
+
+/** Whether a kind stands for two things together. */
+export function isPair(kind: EntityKind): kind is PairKind {
+  return Object.hasOwn(PAIRS, kind);
+}
 
 /** One entity of a Site: its kind and its {@link entityKey}. */
 export interface EntityRef {
@@ -14,7 +33,7 @@ export interface EntityRef {
 }
 
 /** Where an event names an entity of each kind; anything may stand there, since those objects are free-form. */
-const NAMED_BY: Record<EntityKind, (event: TransactionEvent, merchantSubject: string) => unknown> =
+const NAMED_BY: Record<SingleKind, (event: TransactionEvent, merchantSubject: string) => unknown> =
   {
     card: (event) => event.payment_method?.token,
     customer: (event) => ownValue(event.customer, 'customer_id'),
@@ -25,15 +44,26 @@ const NAMED_BY: Record<EntityKind, (event: TransactionEvent, merchantSubject: st
 
 /**
  * The entities an accepted event belongs to, at most one of each kind, in the order of {@link ENTITY_KINDS}.
- * Only non-empty strings and safe integers (as their decimal text) name an entity; everything else is no name.
+ * Only non-empty strings and safe integers (as their decimal text) name an entity; everything else is no name. A pair
+ * needs both its parts, and a merchant that the event itself names: with one merchant a card's pair is the card.
  *
  * @param merchantSubject  merchant_external_id, or the Site's default subject
  */
 export function entitiesOf(event: TransactionEvent, merchantSubject: string): EntityRef[] {
   const entities: EntityRef[] = [];
-  for (const kind of ENTITY_KINDS) {
+  const keys: Partial<Record<SingleKind, string>> = {};
+  for (const kind of SINGLE_KINDS) {
     const name = entityName(NAMED_BY[kind](event, merchantSubject));
-    if (name !== undefined) entities.push({ kind, key: entityKey(kind, name) });
+    if (name === undefined) continue;
+    const key = entityKey(kind, name);
+    keys[kind] = key;
+    entities.push({ kind, key });
+  }
+  if (event.merchant_external_id === undefined) delete keys.merchant;
+  for (const kind of PAIR_KINDS) {
+    const [one, other] = PAIRS[kind];
+    if (keys[one] === undefined || keys[other] === undefined) continue;
+    entities.push({ kind, key: entityKey(kind, keys[one] + keys[other]) });
   }
   return entities;
 }

@@ -8,7 +8,7 @@ export {
 } from './entities.ts';
 export { readEvent, type AcceptedEvent, type RiskEvent } from './event.ts';
 export { EventFacts } from './facts.ts';
-export { NO_LABELS, type EntityLabels } from './labels.ts';
+export { NO_LABELS, type EntityLabels, type LabelDay } from './labels.ts';
 export { absorb } from './features/absorb.ts';
 export { decodeState, encodeState } from './features/codec.ts';
 export { computeFeatures } from './features/compute.ts';

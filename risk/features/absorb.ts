@@ -1,4 +1,4 @@
-import type { EntityKind } from '../entities.ts';
+import { isPair, type EntityKind } from '../entities.ts';
 import type { RiskEvent } from '../event.ts';
 import { bucketAt, dropBefore } from './buckets.ts';
 import { counterpartHash, forgetBefore, see } from './counterparts.ts';
@@ -17,6 +17,8 @@ import {
 import { bucketOf, oldestKept, SIGHT_UNIT, type LevelIndex } from './windows.ts';
 
 const LEVEL_INDEXES: readonly LevelIndex[] = [0, 1, 2, 3];
+/** A pair has no features over minutes: what happens that fast, its parts tell. */
+const PAIR_LEVELS: readonly LevelIndex[] = [2, 3];
 const MS_PER_DAY = 86_400_000;
 
 /**
@@ -50,12 +52,12 @@ export function absorb(
   }
   const ending = endingOf(event);
   grown.attempts++;
-  for (const level of LEVEL_INDEXES) {
+  for (const level of isPair(kind) ? PAIR_LEVELS : LEVEL_INDEXES) {
     addCount(grown, event.at, level, ATTEMPT_CELL);
     if (ending === ENDING.approved) addCount(grown, event.at, level, APPROVAL_CELL);
     if (ending === ENDING.declined) addCount(grown, event.at, level, DECLINE_CELL);
   }
-  if (ending === ENDING.approved) absorbAmount(grown, event);
+  if (ending === ENDING.approved) absorbAmount(grown, event, kind);
   addRecent(grown.recent, event.at, ending);
   absorbCounterparts(grown, event, kind);
   return grown;
@@ -97,12 +99,14 @@ function absorbProfile(state: EntityState, event: RiskEvent): void {
   if (age !== undefined) state.accountOpenedAt = Math.floor(event.at - age * MS_PER_DAY);
 }
 
-function absorbAmount(state: EntityState, event: RiskEvent): void {
+function absorbAmount(state: EntityState, event: RiskEvent, kind: EntityKind): void {
   const amounts = amountsIn(state, event.facts.currency, event.at);
   if (amounts === undefined) return;
   const amount = event.facts.amount_minor;
-  addAmount(amounts.fiveMinutes, AMOUNT_STRIDE, event.at, 1, state.newest, amount);
-  addAmount(amounts.hours, AMOUNT_STRIDE, event.at, 2, state.newest, amount);
+  if (!isPair(kind)) {
+    addAmount(amounts.fiveMinutes, AMOUNT_STRIDE, event.at, 1, state.newest, amount);
+    addAmount(amounts.hours, AMOUNT_STRIDE, event.at, 2, state.newest, amount);
+  }
   const day = addAmount(amounts.days, DAY_AMOUNT_STRIDE, event.at, 3, state.newest, amount);
   if (day === undefined) return;
   amounts.days[day + 3] = Math.max(amounts.days[day + 3] as number, amount);

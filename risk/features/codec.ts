@@ -10,7 +10,7 @@ import { packSights, unpackSights } from './pack-sights.ts';
 import { bucketOf, SIGHT_UNIT, type LevelIndex } from './windows.ts';
 
 /** Version of the text form and of what it means; a change of buckets or caps needs a new one and a rebuild. */
-export const STATE_VERSION = 1;
+export const STATE_VERSION = 2;
 
 /** The JSON array behind the text, in the order of {@link EntityState}; null stands for an infinity. */
 type Stored = [

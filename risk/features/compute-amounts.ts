@@ -1,4 +1,6 @@
+import type { EntityKind } from '../entities.ts';
 import type { RiskEvent } from '../event.ts';
+import { featurePosition } from './definitions.ts';
 import { squareSum } from './exact.ts';
 import {
   AMOUNT_STRIDE,
@@ -10,35 +12,69 @@ import { bucketOf, WINDOWS } from './windows.ts';
 
 const [, HOUR_WINDOW, DAY_WINDOW, WEEK_WINDOW, MONTH_WINDOW] = WINDOWS;
 
-/**
- * Offsets from the position of `amount_count_1h`, in the order of the definitions: count, sum and mean over 1 h, 24 h,
- * 7 d and 30 d, then largest, deviation, ratio and z over 7 d and 30 d.
- */
-const COUNT = 0;
-const SUM = 4;
-const MEAN = 8;
-const MAX = 12;
-const DEVIATION = 14;
-const RATIO = 16;
-const Z = 18;
+/** Positions of the amount features of one entity kind, by window; -1 for one that it has not. */
+export interface AmountPlan {
+  /** Over 1 h, 24 h, 7 d, 30 d. */
+  readonly count: readonly number[];
+  readonly sum: readonly number[];
+  readonly mean: readonly number[];
+  /** Over 7 d, 30 d. */
+  readonly max: readonly number[];
+  readonly deviation: readonly number[];
+  readonly maxRatio: readonly number[];
+  readonly ratio: readonly number[];
+  readonly z: readonly number[];
+  /** Whether the kind has anything over less than 30 days. */
+  readonly hasShort: boolean;
+}
+
+const FROM_HOUR = ['1h', '24h', '7d', '30d'];
+const LONG = ['7d', '30d'];
+
+/** Looks the positions up, once for each kind. */
+export function amountPlan(kind: EntityKind): AmountPlan {
+  const positions = (measure: string, windows: readonly string[]): number[] =>
+    windows.map((window) => featurePosition(`${kind}_${measure}_${window}`) ?? -1);
+  const count = positions('amount_count', FROM_HOUR);
+  return {
+    count,
+    sum: positions('amount_sum', FROM_HOUR),
+    mean: positions('amount_mean', FROM_HOUR),
+    max: positions('amount_max', LONG),
+    deviation: positions('amount_deviation', LONG),
+    maxRatio: positions('amount_max_ratio', LONG),
+    ratio: positions('amount_ratio', LONG),
+    z: positions('amount_z', LONG),
+    hasShort: (count[0] as number) >= 0,
+  };
+}
 
 /** Beyond it a double has no thousandths to round. */
 const LARGEST_ROUNDED = 2 ** 40;
 
-/** Writes the amount features of one entity; `first` is the position of its `amount_count_1h`. */
+/** Writes the amount features of one entity. */
 export function writeAmounts(
   values: number[],
-  first: number,
+  plan: AmountPlan,
   state: EntityState | undefined,
   event: RiskEvent,
 ): void {
+  for (let w = 0; w < 4; w++) {
+    put(values, plan.count[w] as number, 0);
+    put(values, plan.sum[w] as number, 0);
+  }
   const history = state && amountsOf(state, event.facts.currency);
-  values.fill(0, first + COUNT, first + MEAN);
   if (history === undefined) return;
-  writeShort(values, first, history.fiveMinutes, bucketOf(event.at, 1), HOUR_WINDOW.buckets);
-  writeShort(values, first + 1, history.hours, bucketOf(event.at, 2), DAY_WINDOW.buckets);
-  writeLong(values, first + 2, first, 0, history, event, WEEK_WINDOW.buckets);
-  writeLong(values, first + 3, first, 1, history, event, MONTH_WINDOW.buckets);
+  if (plan.hasShort) {
+    writeShort(values, plan, 0, history.fiveMinutes, bucketOf(event.at, 1), HOUR_WINDOW.buckets);
+    writeShort(values, plan, 1, history.hours, bucketOf(event.at, 2), DAY_WINDOW.buckets);
+    writeLong(values, plan, 0, history, event, WEEK_WINDOW.buckets);
+  }
+  writeLong(values, plan, 1, history, event, MONTH_WINDOW.buckets);
+}
+
+function put(values: number[], position: number, value: number): void {
+  if (position >= 0) values[position] = value;
 }
 
 function amountsOf(state: EntityState, currency: string): CurrencyAmounts | undefined {
@@ -48,7 +84,8 @@ function amountsOf(state: EntityState, currency: string): CurrencyAmounts | unde
 
 function writeShort(
   values: number[],
-  at: number,
+  plan: AmountPlan,
+  window: 0 | 1,
   buckets: readonly number[],
   to: number,
   length: number,
@@ -62,15 +99,14 @@ function writeShort(
     count += buckets[b + 1] as number;
     sum += buckets[b + 2] as number;
   }
-  values[at + COUNT] = count;
-  values[at + SUM] = sum;
-  if (count > 0) values[at + MEAN] = rounded(sum / count);
+  values[plan.count[window] as number] = count;
+  values[plan.sum[window] as number] = sum;
+  if (count > 0) values[plan.mean[window] as number] = rounded(sum / count);
 }
 
 function writeLong(
   values: number[],
-  at: number,
-  first: number,
+  plan: AmountPlan,
   long: 0 | 1,
   history: CurrencyAmounts,
   event: RiskEvent,
@@ -93,20 +129,21 @@ function writeLong(
     high += buckets[b + 4] as number;
     low += buckets[b + 5] as number;
   }
-  values[at + COUNT] = count;
-  values[at + SUM] = sum;
+  put(values, plan.count[long + 2] as number, count);
+  put(values, plan.sum[long + 2] as number, sum);
   if (count === 0) return;
   const amount = event.facts.amount_minor;
   const mean = rounded(sum / count);
-  values[at + MEAN] = mean;
-  values[first + MAX + long] = max;
-  if (mean > 0) values[first + RATIO + long] = rounded(amount / mean);
+  put(values, plan.mean[long + 2] as number, mean);
+  put(values, plan.max[long] as number, max);
+  if (max > 0) put(values, plan.maxRatio[long] as number, rounded(amount / max));
+  if (mean > 0) put(values, plan.ratio[long] as number, rounded(amount / mean));
   if (count < 2) return;
   const variance = Math.max(0, squareSum(high, low) / count - mean * mean);
   const deviation = rounded(Math.sqrt(variance));
-  values[first + DEVIATION + long] = deviation;
+  put(values, plan.deviation[long] as number, deviation);
   // Without a floor a subscriber who always pays the same would look shocking one unit off.
-  values[first + Z + long] = rounded((amount - mean) / Math.max(deviation, mean / 10, 1));
+  put(values, plan.z[long] as number, rounded((amount - mean) / Math.max(deviation, mean / 10, 1)));
 }
 
 /** To thousandths: finer digits say nothing, and every stored vector would carry them. `+ 0` makes -0 a plain 0. */

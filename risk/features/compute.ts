@@ -2,7 +2,9 @@ import { ENTITY_KINDS, type EntityKind, type EntityRef } from '../entities.ts';
 import type { RiskEvent } from '../event.ts';
 import { NO_LABELS, type EntityLabels } from '../labels.ts';
 import { firstFrom } from './buckets.ts';
-import { writeAmounts } from './compute-amounts.ts';
+import { amountPlan, writeAmounts, type AmountPlan } from './compute-amounts.ts';
+import { writeEvent } from './compute-event.ts';
+import { labelPlan, writeLabels, type LabelPlan } from './compute-labels.ts';
 import { counterpartHash, firstSince, isKnownSince } from './counterparts.ts';
 import { featurePosition } from './definitions.ts';
 import { declinesInRow, lastAttempt } from './recent.ts';
@@ -33,26 +35,26 @@ export function computeFeatures(
     writeAmounts(values, plan.amounts, state, event);
     writeSeen(values, plan, state, event.at);
     writeCounterparts(values, plan, state ?? EMPTY[entity.kind], event, entity.kind);
-    const labels = labelsOf(entity) ?? NO_LABELS;
-    values[plan.labels] = labels.fraudConfirmed;
-    values[plan.labels + 1] = labels.chargebackConfirmed;
-    values[plan.labels + 2] = labels.falsePositive;
+    writeLabels(values, plan.labels, labelsOf(entity) ?? NO_LABELS, state, event.at);
     if (entity.kind === 'customer') writeAccountAge(values, state, event);
   }
+  writeEvent(values, event);
   if (event.originalKnown !== null) values[ORIGINAL_KNOWN] = event.originalKnown ? 1 : 0;
   return features;
 }
 
-/** Where the values of an entity kind's features stand; looked up once, by name. */
+/** Where the values of an entity kind's features stand, -1 for those it has not; looked up once, by name. */
 interface Plan {
-  /** For each window: positions of attempts, approvals, declines, and from 24 h on refunds, cancels, chargebacks. */
-  readonly counts: readonly (readonly number[])[];
-  readonly amounts: number;
+  /** The windows in which anything is counted, and for each the positions of {@link COUNT_MEASURES}. */
+  readonly counts: readonly { readonly window: Window; readonly positions: readonly number[] }[];
+  readonly amounts: AmountPlan;
   readonly seen: number;
-  readonly labels: number;
+  readonly labels: LabelPlan;
   /** For each counterpart the position of its first window; is_new follows the last. */
   readonly counterparts: readonly number[];
 }
+
+type Window = (typeof WINDOWS)[number];
 
 const COUNT_MEASURES = ['attempts', 'approvals', 'declines', 'refunds', 'cancels', 'chargebacks'];
 const PLANS = Object.fromEntries(ENTITY_KINDS.map((kind) => [kind, planOf(kind)])) as Record<
@@ -67,15 +69,19 @@ const ORIGINAL_KNOWN = position('original_known');
 const ACCOUNT_AGE = position('account_age_days');
 
 function planOf(kind: EntityKind): Plan {
-  const last = position(`${kind}_false_positive`);
   return {
-    counts: WINDOWS.map(({ name }) =>
-      COUNT_MEASURES.map((measure) => featurePosition(`${kind}_${measure}_${name}`) ?? -1),
-    ),
-    amounts: position(`${kind}_amount_count_1h`),
+    counts: WINDOWS.map((window) => ({
+      window,
+      positions: COUNT_MEASURES.map(
+        (measure) => featurePosition(`${kind}_${measure}_${window.name}`) ?? -1,
+      ),
+    })).filter(({ positions }) => positions.some((each) => each >= 0)),
+    amounts: amountPlan(kind),
     seen: position(`${kind}_known`),
-    labels: position(`${kind}_fraud_confirmed`),
-    counterparts: COUNTERPARTS[kind].map((_, index) => last + 1 + index * (WINDOWS.length + 1)),
+    labels: labelPlan(kind),
+    counterparts: COUNTERPARTS[kind].map(
+      (counterpart) => position(`${kind}_${counterpart}_is_new`) - WINDOWS.length,
+    ),
   };
 }
 
@@ -86,8 +92,8 @@ function position(name: string): number {
 }
 
 function writeCounts(values: number[], plan: Plan, state: EntityState, at: number): void {
-  for (let w = 0; w < WINDOWS.length; w++) {
-    const { level, buckets: length } = WINDOWS[w] as (typeof WINDOWS)[number];
+  for (const { window, positions } of plan.counts) {
+    const { level, buckets: length } = window;
     const buckets = state.counts[level];
     const stride = COUNT_STRIDES[level];
     const to = bucketOf(at, level);
@@ -108,15 +114,18 @@ function writeCounts(values: number[], plan: Plan, state: EntityState, at: numbe
       cancels += buckets[b + 5] as number;
       chargebacks += buckets[b + 6] as number;
     }
-    const positions = plan.counts[w] as readonly number[];
-    values[positions[0] as number] = attempts;
-    values[positions[1] as number] = approvals;
-    values[positions[2] as number] = declines;
+    put(values, positions[0] as number, attempts);
+    put(values, positions[1] as number, approvals);
+    put(values, positions[2] as number, declines);
     if (stride === 4) continue;
-    values[positions[3] as number] = refunds;
-    values[positions[4] as number] = cancels;
-    values[positions[5] as number] = chargebacks;
+    put(values, positions[3] as number, refunds);
+    put(values, positions[4] as number, cancels);
+    put(values, positions[5] as number, chargebacks);
   }
+}
+
+function put(values: number[], position: number, value: number): void {
+  if (position >= 0) values[position] = value;
 }
 
 /** known, age_seconds, idle_seconds, attempts_total, declines_in_row: in the order of the definitions. */

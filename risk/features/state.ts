@@ -1,4 +1,4 @@
-import type { EntityKind } from '../entities.ts';
+import type { EntityKind, SingleKind } from '../entities.ts';
 import type { Buckets } from './buckets.ts';
 
 /** Cells per bucket: its number, attempts, approvals, declines; from the hours up also refunds, cancels, chargebacks. */
@@ -22,7 +22,9 @@ export const COUNTERPARTS = {
   device: ['card', 'customer'],
   ip_prefix: ['card', 'customer'],
   merchant: [],
-} as const satisfies Record<EntityKind, readonly EntityKind[]>;
+  card_merchant: [],
+  customer_device: [],
+} as const satisfies Record<EntityKind, readonly SingleKind[]>;
 
 /** Approved amounts in one currency, in minor units, by level of bucket. */
 export interface CurrencyAmounts {

@@ -42,6 +42,9 @@ export function compileSentence(
     if (definition.unit === 'amount') {
       throw new RangeError(`may not show {${part}}: amounts never leave the service`);
     }
+    if (definition.unit === 'code') {
+      throw new RangeError(`may not show {${part}}: it is a number for models and says nothing`);
+    }
     (isLabel ? labels : features).push(name);
     return definition;
   });
@@ -75,7 +78,8 @@ function wordValue({ unit, cap }: FeatureDefinition, value: number | undefined):
     case 'flag':
       return cap !== undefined && value >= cap ? `${cap} or more` : String(value);
     case 'amount':
-      throw new RangeError('an amount is never worded');
+    case 'code':
+      throw new RangeError('an amount or a code is never worded');
     default:
       return unit satisfies never;
   }

@@ -52,7 +52,7 @@ describe('the state of an entity', () => {
 
   it('of another version or kind is refused instead of guessed', () => {
     const text = encodeState(absorbAll([make({ card: 'c' })], 'card'));
-    expect(() => decodeState(text.replace('[1,', '[2,'), 'card')).to.throw(RangeError, 'version 1');
+    expect(() => decodeState(text.replace('[2,', '[1,'), 'card')).to.throw(RangeError, 'version 2');
     expect(() => decodeState(text, 'merchant')).to.throw(RangeError, 'merchant');
     expect(() => decodeState('{}', 'card')).to.throw(RangeError);
     expect(() => decodeState('', 'card')).to.throw(SyntaxError);

@@ -36,6 +36,7 @@ export function makeBody(made: Made = {}): TransactionEvent {
     occurred_at: '2026-03-01T00:00:00Z',
     sent_at: '2026-03-01T00:00:00Z',
     source_system: 'test',
+    ...(made.merchant === undefined ? {} : { merchant_external_id: made.merchant }),
     event_type: made.eventType ?? 'PAYMENT_AUTH',
     ...(made.profileVersion === undefined ? {} : { profile_version: made.profileVersion }),
     transaction: {

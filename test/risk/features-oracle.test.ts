@@ -1,12 +1,13 @@
 import { expect } from 'chai';
 import type { TransactionEvent } from '../../contract/transaction.ts';
-import { ENTITY_KINDS } from '../../risk/entities.ts';
+import { ENTITY_KINDS, type EntityRef } from '../../risk/entities.ts';
 import type { RiskEvent } from '../../risk/event.ts';
+import type { EntityLabels, LabelDay } from '../../risk/labels.ts';
 import { FEATURES } from '../../risk/features/definitions.ts';
 import { featureValue } from '../../risk/features/vector.ts';
 import { make, randomSource, START } from './events.ts';
 import { History } from './history.ts';
-import { expectedFeatures } from './oracle.ts';
+import { expectedFeatures, type SentLabel } from './oracle.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -21,6 +22,7 @@ const EVENT_TYPES: TransactionEvent['event_type'][] = [
   'PAYMENT_REFUND',
   'PAYMENT_CHARGEBACK',
 ];
+const OUTCOMES = ['FRAUD_CONFIRMED', 'CHARGEBACK_CONFIRMED', 'FALSE_POSITIVE'] as const;
 const STATUSES = ['APPROVED', 'APPROVED', 'APPROVED', 'DECLINED', 'DECLINED', 'PENDING'] as const;
 
 describe('features', () => {
@@ -32,10 +34,30 @@ describe('features', () => {
     const event = make({ card: 'c', customer: 'u', device: 'd', ipPrefix: 'i' });
     const checked = ENTITY_KINDS.flatMap((kind) => Object.keys(expectedFeatures(kind, [], event)));
     const others = FEATURES.map(({ name }) => name).filter((name) => !checked.includes(name));
-    expect(others.filter((name) => !/_confirmed$|_false_positive$/.test(name))).to.deep.equal([
+    expect(others.filter((name) => !name.startsWith('event_'))).to.deep.equal([
       'original_known',
       'account_age_days',
     ]);
+    expect(checked.filter((name) => !FEATURES.some((each) => each.name === name))).to.deep.equal(
+      [],
+    );
+  });
+
+  it('of the event itself are what it says', () => {
+    // Sunday, 2026-03-01, 00:00 UTC.
+    const features = new History().featuresOf(
+      make({ amount: 1_234, currency: 'EUR', status: 'DECLINED', channel: 'POS' }),
+    );
+    const read = (name: string): number | undefined => featureValue(features, `event_${name}`);
+    expect(read('amount')).to.equal(1_234);
+    expect(read('currency')).to.equal((4 * 26 + 20) * 26 + 17);
+    expect(read('status')).to.equal(2);
+    expect(read('channel')).to.equal(2);
+    expect(read('hour')).to.equal(0);
+    expect(read('weekday')).to.equal(6);
+    expect(read('installments')).to.equal(0);
+    expect(read('cross_border')).to.equal(0);
+    expect(read('issuer_differs_from_network')).to.equal(undefined);
   });
 });
 
@@ -43,11 +65,14 @@ function checkStream(seed: number): void {
   const random = randomSource(seed);
   const events = randomStream(random);
   const history = new History();
+  const sent: SentLabel[] = [];
   for (const [index, event] of events.entries()) {
-    const features = history.featuresOf(event);
+    const features = history.featuresOf(event, (ref) => labelsOf(sent, ref));
     for (const { kind, key } of event.entities) {
       const earlier = events.slice(0, index).filter((other) => other.keys[kind] === key);
-      for (const [name, value] of Object.entries(expectedFeatures(kind, earlier, event))) {
+      const arrived = sent.filter((label) => label.event.keys[kind] === key);
+      const expected = expectedFeatures(kind, earlier, event, arrived);
+      for (const [name, value] of Object.entries(expected)) {
         if (featureValue(features, name) !== value) {
           expect.fail(
             `stream ${seed}, event ${index}: ${name} is ${featureValue(features, name)}, expected ${value}`,
@@ -56,7 +81,44 @@ function checkStream(seed: number): void {
       }
     }
     history.add(event);
+    while (random(4) === 0) {
+      const labelled = events[random(index + 1)] ?? event;
+      const delay = [0, HOUR, 3 * DAY, 7 * DAY, 20 * DAY, 50 * DAY][random(6)] ?? 0;
+      sent.push({
+        event: labelled,
+        outcome: OUTCOMES[random(OUTCOMES.length)] ?? 'FRAUD_CONFIRMED',
+        arrivedAt: labelled.at + delay,
+      });
+    }
   }
+}
+
+/** The labels of an entity as the ledger adds them up by day of arrival. */
+function labelsOf(sent: readonly SentLabel[], { kind, key }: EntityRef): EntityLabels | undefined {
+  const own = sent.filter(({ event }) => event.keys[kind] === key);
+  if (own.length === 0) return undefined;
+  const count = (outcome: string): number => own.filter((l) => l.outcome === outcome).length;
+  const days = Map.groupBy(own, ({ arrivedAt }) => Math.floor(arrivedAt / DAY));
+  return {
+    fraudConfirmed: count('FRAUD_CONFIRMED'),
+    chargebackConfirmed: count('CHARGEBACK_CONFIRMED'),
+    falsePositive: count('FALSE_POSITIVE'),
+    days: [...days].map(([day, labels]): LabelDay => {
+      const frauds = labels.filter(({ outcome }) => outcome !== 'FALSE_POSITIVE');
+      const instants = frauds.map(({ event }) => event.at);
+      return {
+        day,
+        frauds: frauds.length,
+        falsePositives: labels.length - frauds.length,
+        firstFraudAt: frauds.length === 0 ? 0 : Math.min(...instants),
+        lastFraudAt: frauds.length === 0 ? 0 : Math.max(...instants),
+        delaySeconds: frauds.reduce(
+          (sum, { event, arrivedAt }) => sum + Math.round((arrivedAt - event.at) / 1000),
+          0,
+        ),
+      };
+    }),
+  };
 }
 
 function randomStream(random: (below: number) => number): RiskEvent[] {

@@ -101,7 +101,7 @@ describe('a judgement', () => {
       () => undefined,
       ({ kind }) =>
         kind === 'card'
-          ? { fraudConfirmed: 2, chargebackConfirmed: 1, falsePositive: 0 }
+          ? { fraudConfirmed: 2, chargebackConfirmed: 1, falsePositive: 0, days: [] }
           : undefined,
     );
     expect(featureValue(features, 'card_fraud_confirmed')).to.equal(2);
@@ -118,11 +118,11 @@ describe('stored features', () => {
     const text = encodeFeatures(absentFeatures());
     for (const damaged of [
       '',
-      '1:',
+      '2:',
       `${text},1`,
       text.slice(0, -1),
-      text.replace('1:', '2:'),
-      '1:x',
+      text.replace('2:', '1:'),
+      '2:x',
     ]) {
       expect(() => decodeFeatures(damaged), damaged).to.throw(RangeError);
     }

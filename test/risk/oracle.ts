@@ -1,4 +1,4 @@
-import type { EntityKind } from '../../risk/entities.ts';
+import type { EntityKind, SingleKind } from '../../risk/entities.ts';
 import type { RiskEvent } from '../../risk/event.ts';
 
 /**
@@ -19,23 +19,52 @@ const WINDOWS: Record<string, [size: number, back: number, keep: number]> = {
   '30d': [DAY, 30, 38],
 };
 const PLURAL = { card: 'cards', customer: 'customers', device: 'devices', merchant: 'merchants' };
-const COUNTERPARTS: Record<EntityKind, EntityKind[]> = {
+const COUNTERPARTS: Record<EntityKind, SingleKind[]> = {
   card: ['customer', 'device', 'ip_prefix', 'merchant'],
   customer: ['card', 'device', 'ip_prefix'],
   device: ['card', 'customer'],
   ip_prefix: ['card', 'customer'],
   merchant: [],
+  card_merchant: [],
+  customer_device: [],
 };
+/** What a pair of entities has. */
+const OF_PAIRS = [
+  ...['24h', '7d', '30d'].flatMap((window) => [`attempts_${window}`, `declines_${window}`]),
+  'amount_count_30d',
+  'amount_mean_30d',
+  'amount_ratio_30d',
+  'amount_z_30d',
+  'known',
+  'age_seconds',
+  'idle_seconds',
+  'attempts_total',
+  'declines_in_row',
+  'fraud_confirmed',
+  'false_positive',
+];
 
-/** Expected features of `event` for its entity of one kind; `earlier` holds the events of that entity, in order of arrival. */
+/** An outcome label as a merchant sent it, ms since 1970 UTC. */
+export interface SentLabel {
+  readonly event: RiskEvent;
+  readonly outcome: 'FRAUD_CONFIRMED' | 'CHARGEBACK_CONFIRMED' | 'FALSE_POSITIVE';
+  readonly arrivedAt: number;
+}
+
+/**
+ * Expected features of `event` for its entity of one kind; `earlier` holds the events of that entity and `labels` those
+ * of its labels that have arrived, both in order of arrival.
+ */
 export function expectedFeatures(
   kind: EntityKind,
   earlier: readonly RiskEvent[],
   event: RiskEvent,
+  labels: readonly SentLabel[] = [],
 ): Record<string, number | undefined> {
   const expected: Record<string, number | undefined> = {};
+  const isPair = kind === 'card_merchant' || kind === 'customer_device';
   const put = (name: string, value: number | undefined): void => {
-    expected[`${kind}_${name}`] = value;
+    if (!isPair || OF_PAIRS.includes(name)) expected[`${kind}_${name}`] = value;
   };
   const counted = earlier.filter(({ facts }) => facts.event_type !== 'PROFILE_UPSERT');
   const newest = Math.max(...counted.map(({ at }) => at));
@@ -65,6 +94,7 @@ export function expectedFeatures(
     putAmounts(put, window, attempts, event);
   }
   putSeen(put, earlier, counted, event);
+  putLabels(put, counted, event, labels);
   const [, , keep] = WINDOWS['30d'] as [number, number, number];
   for (const counterpart of COUNTERPARTS[kind]) {
     const latest = new Map<string, number>();
@@ -105,7 +135,12 @@ function putAmounts(put: Put, window: string, attempts: RiskEvent[], event: Risk
   put(`amount_mean_${window}`, mean);
   if (window !== '7d' && window !== '30d') return;
   const amount = event.facts.amount_minor;
-  put(`amount_max_${window}`, count === 0 ? undefined : Math.max(...amounts));
+  const max = count === 0 ? undefined : Math.max(...amounts);
+  put(`amount_max_${window}`, max);
+  put(
+    `amount_max_ratio_${window}`,
+    max === undefined || max === 0 ? undefined : thousandths(amount / max),
+  );
   put(
     `amount_ratio_${window}`,
     mean === undefined || mean === 0 ? undefined : thousandths(amount / mean),
@@ -142,6 +177,58 @@ function putSeen(
   put('idle_seconds', last === undefined ? undefined : (event.at - last.at) / 1000);
   put('attempts_total', attempts.length);
   put('declines_in_row', sinceApproval.filter((e) => rank(e) === 0).length);
+}
+
+function putLabels(
+  put: Put,
+  counted: readonly RiskEvent[],
+  event: RiskEvent,
+  labels: readonly SentLabel[],
+): void {
+  const day = (at: number): number => Math.floor(at / DAY);
+  const today = day(event.at);
+  const newest = Math.max(...counted.map(({ at }) => at));
+  const days = counted
+    .filter(({ facts }) => facts.event_type === 'PAYMENT_AUTH')
+    .map(({ at }) => day(at))
+    .filter((each) => each > day(newest) - 38);
+  const attempts = (from: number, to: number): number =>
+    days.filter((each) => each >= from && each <= to).length;
+  const of = (outcome: string): number => labels.filter((l) => l.outcome === outcome).length;
+  put('fraud_confirmed', of('FRAUD_CONFIRMED'));
+  put('chargeback_confirmed', of('CHARGEBACK_CONFIRMED'));
+  put('false_positive', of('FALSE_POSITIVE'));
+  const since = (back: number, isFraud: boolean): SentLabel[] =>
+    labels.filter(
+      (l) => day(l.arrivedAt) >= today - back && (l.outcome !== 'FALSE_POSITIVE') === isFraud,
+    );
+  put('false_positives_labelled_30d', since(30, false).length);
+  const frauds = since(30, true);
+  const late = frauds.reduce((sum, l) => sum + Math.round((l.arrivedAt - l.event.at) / 1000), 0);
+  const delay = Math.min(7, Math.round(late / frauds.length / 86_400));
+  const share = (some: number, all: number): number =>
+    all <= some ? 1 : Math.round((some / all) * 1000) / 1000;
+  for (const [window, back] of [
+    ['24h', 1],
+    ['7d', 7],
+    ['30d', 30],
+  ] as const) {
+    const labelled = since(back, true).length;
+    put(`frauds_labelled_${window}`, labelled);
+    put(
+      `fraud_share_${window}`,
+      labelled === 0 ? 0 : share(labelled, attempts(today - delay - back, today - delay)),
+    );
+  }
+  const instants = frauds.map((l) => l.event.at);
+  const [first, last] = [Math.min(...instants), Math.max(...instants)];
+  const ifAny = (value: number): number | undefined => (frauds.length === 0 ? undefined : value);
+  put('fraud_delay_days', ifAny(delay));
+  put('first_fraud_seconds', ifAny(Math.max(0, event.at - first) / 1000));
+  put('last_fraud_seconds', ifAny(Math.max(0, event.at - last) / 1000));
+  put('fraud_run_share', ifAny(share(frauds.length, attempts(day(first), day(last)))));
+  put('attempts_after_fraud', ifAny(attempts(day(last) + 1, today - delay - 1)));
+  put('attempts_before_fraud', ifAny(attempts(-Infinity, day(first) - 1)));
 }
 
 function thousandths(value: number): number {
