@@ -43,7 +43,7 @@ export interface TaskRun {
    *
    * @throws TaskStopped when the task was canceled or given to another worker; let it pass
    */
-  progress(progress: TaskProgress, db?: Db): Promise<void>;
+  readonly progress: (progress: TaskProgress, db?: Db) => Promise<void>;
   /** Runs work in one transaction of the application's role. */
   readonly transaction: Transaction;
   /** Aborted when the task was canceled or the process stops: return or throw soon; it is begun again elsewhere. */

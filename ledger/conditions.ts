@@ -24,7 +24,7 @@ export class Conditions {
   }
 
   /** Adds a condition; an undefined value leaves it out. @param condition gets the place of its parameter */
-  where<T>(value: T | undefined, condition: (parameter: string) => string): this {
+  where(value: unknown, condition: (parameter: string) => string): this {
     if (value !== undefined) this.#texts.push(condition(this.parameter(value)));
     return this;
   }

@@ -18,6 +18,8 @@ export interface CredentialCacheOptions {
   readonly pool: () => Db;
   readonly clock: Clock;
   readonly environment: 'both' | 'production' | 'sandbox';
+  /** Told of every key that was accepted: SHA-256 of it as latin1. */
+  readonly onAccepted?: (hash: string) => void;
 }
 
 /**
@@ -73,7 +75,9 @@ export class CredentialCache {
       if (!this.#familiar.has(name) && !mayLookUp()) return undefined;
       credential = await this.#load(name, hash);
     }
-    return credential !== undefined && this.#isActive(credential) ? credential : undefined;
+    if (credential === undefined || !this.#isActive(credential)) return undefined;
+    this.#options.onAccepted?.(name);
+    return credential;
   }
 
   #isActive(credential: KnownCredential): boolean {

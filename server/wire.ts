@@ -22,6 +22,7 @@ import { createPipelinedTransactions, type Transaction } from '../ledger/transac
 import type { Services } from '../routers/services.ts';
 import { AddressLimiter } from './address-limiter.ts';
 import { CredentialCache } from './credential-cache.ts';
+import { KeyUse } from './key-use.ts';
 import { logFault } from './log.ts';
 import { createMetrics, registerGauges, type Metrics } from './metrics.ts';
 import { RateLimiter } from './rate-limiter.ts';
@@ -202,7 +203,13 @@ export function wire(options: WireOptions): Wiring {
     queuedRows: () => ingest.load.rows,
     queuedBytes: () => ingest.load.bytes,
   });
-  const credentials = new CredentialCache({ pool, clock, environment: options.environment });
+  const keyUse = new KeyUse({ pool, clock, onFault: fault('key use') });
+  const credentials = new CredentialCache({
+    pool,
+    clock,
+    environment: options.environment,
+    onAccepted: (hash) => keyUse.note(hash),
+  });
   const rateLimiter = new RateLimiter(pool);
   const forget = setInterval(() => rateLimiter.forgetExpired(), 60_000).unref();
 
@@ -250,6 +257,8 @@ export function wire(options: WireOptions): Wiring {
       if (parts.api) {
         credentials.start();
         closers.push(() => credentials.stop());
+        keyUse.start();
+        closers.push(() => keyUse.stop());
         closers.push(() => ingest.close());
       }
       if (parts.worker) {

@@ -5,6 +5,7 @@ import { CredentialKey } from '../../entities/credential-key.ts';
 import { Credential } from '../../entities/credential.ts';
 import { Site } from '../../entities/site.ts';
 import { generateApiKey, maskedKey } from '../../ledger/api-key.ts';
+import { readKeyUse } from '../../ledger/key-use.ts';
 import { router } from '../procedure.ts';
 import { DecimalId, IdCursor, Limit, SiteCode, UtcInstant, instantField } from './fields.ts';
 import { instantMs, pageOf, statement, toIso, toIsoOrNull, toPage } from './fields.ts';
@@ -19,6 +20,8 @@ const KeyOut = z.strictObject({
   masked_key: z.string(),
   created_at: UtcInstant,
   expires_at: UtcInstant.nullable(),
+  /** When it was last accepted, to the minute; null: not yet. Tells whether a key that was replaced is still in use. */
+  last_used_at: UtcInstant.nullable(),
 });
 
 const CredentialOut = z.strictObject({
@@ -29,6 +32,7 @@ const CredentialOut = z.strictObject({
   keys: z.array(KeyOut),
   expires_at: UtcInstant.nullable(),
   revoked_at: UtcInstant.nullable(),
+  last_used_at: UtcInstant.nullable(),
   created_at: UtcInstant,
 });
 
@@ -192,31 +196,43 @@ const list = viewerProcedure
       { orderBy: { created_at: 'desc', key_id: 'asc' } },
     );
     const keysOf = Map.groupBy(keys, (key) => key.credential_id);
+    const uses = await readKeyUse(
+      em.getKysely(),
+      rows.map((row) => row.id),
+    );
     return toPage(
       rows,
       limit,
-      (row) => toCredential(row, keysOf.get(row.id) ?? []),
+      (row) => toCredential(row, keysOf.get(row.id) ?? [], uses),
       (row) => String(row.id),
     );
   });
 
-const toCredential = (
+function toCredential(
   row: Credential,
   keys: readonly CredentialKey[],
-): z.infer<typeof CredentialOut> => ({
-  credential_id: String(row.id),
-  environment: row.environment,
-  label: row.label,
-  permissions: row.permissions.map((name) => PermissionName.parse(name)),
-  keys: keys.map((key) => ({
-    masked_key: maskedKey(row.environment, key.key_id),
-    created_at: toIso(key.created_at),
-    expires_at: toIsoOrNull(key.expires_at),
-  })),
-  expires_at: toIsoOrNull(row.expires_at),
-  revoked_at: toIsoOrNull(row.revoked_at),
-  created_at: toIso(row.created_at),
-});
+  uses: ReadonlyMap<string, number>,
+): z.infer<typeof CredentialOut> {
+  const usedAt = keys.map((key) => uses.get(key.key_hash.toString('hex')) ?? null);
+  return {
+    credential_id: String(row.id),
+    environment: row.environment,
+    label: row.label,
+    permissions: row.permissions.map((name) => PermissionName.parse(name)),
+    keys: keys.map((key, index) => ({
+      masked_key: maskedKey(row.environment, key.key_id),
+      created_at: toIso(key.created_at),
+      expires_at: toIsoOrNull(key.expires_at),
+      last_used_at: toIsoOrNull(usedAt[index]),
+    })),
+    expires_at: toIsoOrNull(row.expires_at),
+    revoked_at: toIsoOrNull(row.revoked_at),
+    last_used_at: toIsoOrNull(
+      usedAt.reduce((last, at) => ((last ?? 0) > (at ?? 0) ? last : at), null),
+    ),
+    created_at: toIso(row.created_at),
+  };
+}
 
 const factsOf = (row: Credential, revokedAt: Date | null = row.revoked_at ?? null): AuditFacts => ({
   credential_id: String(row.id),
