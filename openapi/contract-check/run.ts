@@ -83,6 +83,7 @@ export async function runCheck(options: RunOptions): Promise<CheckReport> {
     startedAt,
     seconds: Math.round((performance.now() - started) / 100) / 10,
     requests: probe.requests,
+    sandboxKeyId: /^trk_sbx_([0-9A-Za-z]{8})_/.exec(sandboxKey)?.[1] ?? null,
     cases: [...results, ...skipped],
     notSeen: probe.notSeen(),
     lost,

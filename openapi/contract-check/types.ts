@@ -30,6 +30,8 @@ export interface CheckReport {
   readonly startedAt: string;
   readonly seconds: number;
   readonly requests: number;
+  /** The part of the sandbox key that is no secret: it tells which credential was used. */
+  readonly sandboxKeyId: string | null;
   readonly cases: readonly CaseResult[];
   /** Documented answers that no case met; most cannot be brought about from outside. */
   readonly notSeen: readonly Coverage[];

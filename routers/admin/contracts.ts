@@ -5,7 +5,7 @@ import { Contract } from '../../entities/contract.ts';
 import { Site } from '../../entities/site.ts';
 import { router } from '../procedure.ts';
 import { DecimalId, IdCursor, Limit, SiteCode, UtcInstant, instantField } from './fields.ts';
-import { instantMs, pageOf, toIso, toPage } from './fields.ts';
+import { instantMs, pageOf, statement, toIso, toPage } from './fields.ts';
 import { findSite, lockSite } from './find-site.ts';
 import { mutate } from './mutate.ts';
 import { administratorProcedure, viewerProcedure } from './procedures.ts';
@@ -126,6 +126,43 @@ const end = administratorProcedure
     }),
   );
 
+const changeCapacity = administratorProcedure
+  .input(
+    z
+      .strictObject({
+        contract_id: DecimalId.meta({ description: 'Id from contracts.list' }),
+        capacity_limit: Capacity.meta({
+          description:
+            'What each credential may send in a UTC month from now on, this month included',
+        }),
+        reason: statement(500).meta({ description: 'Why; kept in the audit' }),
+      })
+      .meta({
+        description:
+          'Changes the capacity of a contract at once; what was accepted this month goes on counting.',
+      }),
+  )
+  .output(ContractOut)
+  .mutation(async ({ ctx, input, path }) =>
+    mutate(ctx, path, async (em, now) => {
+      const { site, contract } = await lockContract(em, BigInt(input.contract_id));
+      if (contract.ends_at.getTime() <= now) {
+        throw new TRPCError({
+          code: 'PRECONDITION_FAILED',
+          message: `Contract ${contract.id} ended at ${toIso(contract.ends_at)}; create a new one with contracts.create.`,
+        });
+      }
+      const before = termsOf(contract);
+      contract.capacity_limit = BigInt(input.capacity_limit);
+      return {
+        result: toContract(contract, now),
+        siteCode: site.code,
+        before,
+        after: { ...termsOf(contract), reason: input.reason },
+      };
+    }),
+  );
+
 /** The contract as it is once its Site is locked. @throws TRPCError NOT_FOUND */
 async function lockContract(
   em: EntityManager,
@@ -174,4 +211,9 @@ const termsOf = (row: Contract): Record<string, unknown> => ({
 });
 
 /** The periods in which a Site may send events, and how many. */
-export const contracts = router({ create, list, end });
+export const contracts = router({
+  create,
+  list,
+  end,
+  change_capacity: changeCapacity,
+});

@@ -156,4 +156,32 @@ describe('admin: contracts', () => {
       );
     }
   });
+
+  it('the capacity is changed at once, audited with both values, and only while the contract lasts', async () => {
+    const site = await newSite();
+    const contract = await create(site, -1, 1, 10);
+    const change = (capacity: number) =>
+      admin().contracts.change_capacity({
+        contract_id: contract.contract_id,
+        capacity_limit: capacity,
+        reason: 'sales grew',
+      });
+    expect(await change(25)).to.deep.equal({ ...contract, capacity_limit: 25 });
+    expect((await admin().sites.get({ site_code: site })).contract?.capacity_limit).to.equal(25);
+    const [entry] = (await admin().audit.list({ limit: 1 })).items;
+    expect(entry).to.deep.include({ procedure: 'contracts.change_capacity', site_code: site });
+    expect(entry?.before).to.include({ capacity_limit: 10 });
+    expect(entry?.after).to.include({ capacity_limit: 25, reason: 'sales grew' });
+    service.clock.at = Date.parse(day(1));
+    const late = await refusalOf(change(30));
+    service.clock.at = NOON;
+    expect(late.code).to.equal('PRECONDITION_FAILED');
+    expect(late.message).to.match(
+      /^Contract \d+ ended at .+; create a new one with contracts\.create\.$/,
+    );
+    const unknown = await refusalOf(
+      admin().contracts.change_capacity({ contract_id: '0', capacity_limit: 1, reason: 'x' }),
+    );
+    expect(unknown.code).to.equal('NOT_FOUND');
+  });
 });

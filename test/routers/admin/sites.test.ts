@@ -152,15 +152,91 @@ describe('admin: sites and gates', () => {
     service.clock.at = NOON;
   });
 
-  it('the state follows approval, contract and suspension', async () => {
+  it('the state follows approval, gates, contract and suspension', async () => {
     await createActiveSite(admin(), 'stately');
-    const state = async () => (await admin().sites.get({ site_code: 'stately' })).state;
+    const site = { site_code: 'stately' };
+    const state = async () => (await admin().sites.get(site)).state;
+    const record = (result: 'PASSED' | 'FAILED') =>
+      admin().gates.record({ ...site, gate: 'SECURITY', result, evidence: 'again' });
     expect(await state()).to.equal('ACTIVE');
     service.clock.at = Date.UTC(2026, 3, 1);
     expect(await state()).to.equal('APPROVED_WITHOUT_CONTRACT');
+    await record('FAILED');
+    expect(await state()).to.equal('GATE_FAILED');
     service.clock.at = NOON;
-    await service.database.query(`update site set suspended_at = now() where code = 'stately'`);
+    expect(await state()).to.equal('GATE_FAILED');
+    await service.as('operator').sites.suspend({ ...site, reason: 'looked at' });
     expect(await state()).to.equal('SUSPENDED');
+    await record('PASSED');
+    expect(await state()).to.equal('SUSPENDED');
+    await admin().sites.resume({ ...site, reason: 'mended' });
+    expect(await state()).to.equal('ACTIVE');
+  });
+
+  it('a suspension is shown with its reason, told to operators, and ended by a resumption', async () => {
+    await createActiveSite(admin(), 'pausing');
+    const site = { site_code: 'pausing' };
+    const suspended = await service.as('operator').sites.suspend({ ...site, reason: 'card tests' });
+    expect(suspended).to.deep.include({
+      state: 'SUSPENDED',
+      suspended_at: new Date(NOON).toISOString(),
+      suspended_reason: 'card tests',
+    });
+    const resumed = await admin().sites.resume({ ...site, reason: 'merchant answered' });
+    expect(resumed).to.deep.include({
+      state: 'ACTIVE',
+      suspended_at: null,
+      suspended_reason: null,
+    });
+    const { items } = await service.as('viewer').events.list(site);
+    expect(items.map((item) => item.kind)).to.deep.equal(['site_resumed', 'site_suspended']);
+  });
+
+  it('suspend and resume keep to their order, and say what is missing', async () => {
+    await create('unready');
+    const site = { site_code: 'unready', reason: 'why' };
+    const early = await refusalOf(admin().sites.suspend(site));
+    expect(early.code).to.equal('PRECONDITION_FAILED');
+    expect(early.message).to.match(/^Site unready is not approved yet/);
+    await createActiveSite(admin(), 'ordered');
+    const ordered = { site_code: 'ordered', reason: 'why' };
+    expect((await refusalOf(admin().sites.resume(ordered))).message).to.equal(
+      'Site ordered is not suspended; sites.get shows where it stands.',
+    );
+    await admin().sites.suspend(ordered);
+    const twice = await refusalOf(admin().sites.suspend(ordered));
+    expect(twice.code).to.equal('CONFLICT');
+    await admin().gates.record({
+      site_code: 'ordered',
+      gate: 'QUALITY',
+      result: 'FAILED',
+      evidence: 'r',
+    });
+    const held = await refusalOf(admin().sites.resume(ordered));
+    expect(held.code).to.equal('PRECONDITION_FAILED');
+    expect(held.message).to.equal(
+      'Site ordered cannot be resumed: the newest record of the QUALITY gate is FAILED (gates.record).',
+    );
+  });
+
+  it('a gate that fails after the approval is told to operators; before it is not', async () => {
+    await create('failing');
+    const record = () =>
+      admin().gates.record({
+        site_code: 'failing',
+        gate: 'QUALITY',
+        result: 'FAILED',
+        evidence: 'r',
+      });
+    const kinds = async () =>
+      (await service.as('viewer').events.list({ site_code: 'failing' })).items.map(
+        ({ kind, detail }) => `${kind} ${String(detail['gate'])}`,
+      );
+    await record();
+    expect(await kinds()).to.deep.equal([]);
+    await service.database.query(`update site set approved_at = now() where code = 'failing'`);
+    await record();
+    expect(await kinds()).to.deep.equal(['gate_failed QUALITY']);
   });
 
   it('the gate history of one Site is listed newest first, in pages, without its neighbours', async () => {

@@ -1,5 +1,6 @@
 import { credentialsWalk } from './credentials.ts';
 import { deadLettersWalk } from './dead-letters.ts';
+import { gatesWalk } from './gates.ts';
 import { operatorsWalk } from './operators.ts';
 import { reportsWalk } from './reports.ts';
 import { sitesWalk } from './sites.ts';
@@ -10,6 +11,7 @@ import type { RouterWalk } from './walk.ts';
 export const WALKS: readonly RouterWalk[] = [
   sitesWalk,
   credentialsWalk,
+  gatesWalk,
   deadLettersWalk,
   tasksWalk,
   reportsWalk,

@@ -34,6 +34,14 @@ export const sitesWalk: RouterWalk = {
       }),
     },
     {
+      path: 'contracts.change_capacity',
+      input: (walk) => ({
+        contract_id: walk.answer('contracts.create')['contract_id'],
+        capacity_limit: 9,
+        reason: `more for ${walk.code}`,
+      }),
+    },
+    {
       path: 'sites.suspend',
       input: ({ code }) => ({ site_code: code, reason: `suspended ${code}` }),
     },
