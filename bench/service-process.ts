@@ -57,6 +57,7 @@ export async function startService(start: ServiceStart): Promise<ServerProcess> 
       DATABASE_URL: start.appUrl,
       MIGRATION_DATABASE_URL: start.ownerUrl,
       ADMIN_TOKEN,
+      SECRETS_KEY: Buffer.alloc(32, 7).toString('base64'),
       ROLE: start.role,
       LOG_LEVEL: start.logLevel ?? 'warn',
     },

@@ -1,8 +1,11 @@
 import { fromKysely, type PgBoss } from 'pg-boss';
 import { EvaluateJob } from '../contract/jobs.ts';
 import type { Clock } from '../ledger/clock.ts';
+import type { Db } from '../ledger/database.ts';
 import { openDeadLetter } from '../ledger/failed-attempts.ts';
+import type { LedgerRef } from '../ledger/load-batch.ts';
 import type { Transaction } from '../ledger/transactions.ts';
+import type { GaveUp } from './evaluation-worker.ts';
 import { Loop } from './loop.ts';
 import { EVALUATE_DEAD } from './queues.ts';
 
@@ -14,6 +17,7 @@ export interface DeadLetterOptions {
   readonly boss: PgBoss;
   readonly transaction: Transaction;
   readonly clock: Clock;
+  readonly gaveUp: GaveUp;
   readonly onDead: () => void;
   readonly onFault: (error: unknown) => void;
 }
@@ -32,18 +36,19 @@ export function createDeadLetterLoop(options: DeadLetterOptions): Loop {
 
 /** Settles what waits in the dead-letter queue now, up to a hundred jobs; returns how many. */
 export async function takeOverDeadJobs(options: DeadLetterOptions): Promise<number> {
-  const { boss, clock, transaction, onDead } = options;
+  const { boss, clock, gaveUp, transaction, onDead } = options;
+  const giveUp = async (db: Db, ref: LedgerRef): Promise<boolean> => {
+    const now = clock.now();
+    const letter = { cause: 'WorkerLost', attempts: 0, deadAt: now };
+    const opened = await openDeadLetter(db, ref, letter);
+    if (opened) await gaveUp(db, ref, now);
+    return opened;
+  };
   const jobs = await boss.fetch<unknown>(EVALUATE_DEAD, { batchSize: 100, includeMetadata: true });
   for (const job of jobs) {
     const data = EvaluateJob.safeParse(job.data);
     const opened = await transaction(async (db) => {
-      const done = data.success
-        ? await openDeadLetter(
-            db,
-            { siteId: BigInt(data.data.site_id), ingestionId: BigInt(data.data.ingestion_id) },
-            { cause: 'WorkerLost', attempts: 0, deadAt: clock.now() },
-          )
-        : false;
+      const done = data.success && (await giveUp(db, refOf(data.data)));
       await boss.complete(EVALUATE_DEAD, [job], null, { db: fromKysely(db) });
       return done;
     });
@@ -51,3 +56,8 @@ export async function takeOverDeadJobs(options: DeadLetterOptions): Promise<numb
   }
   return jobs.length;
 }
+
+const refOf = (data: EvaluateJob): LedgerRef => ({
+  siteId: BigInt(data.site_id),
+  ingestionId: BigInt(data.ingestion_id),
+});

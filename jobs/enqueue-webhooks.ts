@@ -1,6 +1,11 @@
 import { fromKysely, type PgBoss } from 'pg-boss';
 import type { WebhookJob } from '../contract/jobs.ts';
 import type { Db } from '../ledger/database.ts';
+import {
+  recordWebhookEvents,
+  type EnqueueDeliveries,
+  type RecordWebhookEvents,
+} from '../ledger/webhook-events.ts';
 import { deliveryJobId, type DeliveryRef } from '../ledger/webhook-ids.ts';
 import { WEBHOOK } from './queues.ts';
 
@@ -48,4 +53,18 @@ export async function requeueDeliveries(
   if (deliveries.length === 0) return;
   await boss.deleteJob(WEBHOOK, deliveries.map(deliveryJobId), { db: fromKysely(db) });
   await enqueueDeliveries(boss, db, deliveries);
+}
+
+/** What procedures and evaluations get of this file, bound to the queue. */
+export function webhookQueue(boss: PgBoss): {
+  readonly record: RecordWebhookEvents;
+  readonly enqueue: EnqueueDeliveries;
+  readonly requeue: EnqueueDeliveries;
+} {
+  const enqueue: EnqueueDeliveries = (db, deliveries) => enqueueDeliveries(boss, db, deliveries);
+  return {
+    record: (db, events, now) => recordWebhookEvents(db, events, now, enqueue),
+    enqueue,
+    requeue: (db, deliveries) => requeueDeliveries(boss, db, deliveries),
+  };
 }

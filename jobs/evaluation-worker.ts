@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fromKysely, type Job, type PgBoss } from 'pg-boss';
 import { EvaluateJob } from '../contract/jobs.ts';
 import type { Clock } from '../ledger/clock.ts';
+import type { Db } from '../ledger/database.ts';
 import { StateMoved } from '../ledger/entity-states.ts';
 import { openDeadLetter, recordFailedAttempt } from '../ledger/failed-attempts.ts';
 import { failureKind } from '../ledger/failures.ts';
@@ -33,6 +34,9 @@ export interface EvaluationReport {
   fault(error: unknown): void;
 }
 
+/** Writes what else a new dead letter brings about (a webhook event), in the transaction that opened it. */
+export type GaveUp = (db: Db, ref: LedgerRef, now: number) => Promise<void>;
+
 /** What the worker works with. */
 export interface EvaluationWorkerOptions extends BatchParts {
   readonly boss: PgBoss;
@@ -40,6 +44,7 @@ export interface EvaluationWorkerOptions extends BatchParts {
   readonly clock: Clock;
   /** Failed attempts after which an event is dead: the first one and this many more. */
   readonly retryLimit: number;
+  readonly gaveUp: GaveUp;
   readonly report: EvaluationReport;
 }
 
@@ -194,7 +199,8 @@ export class EvaluationWorker {
       const last = attempts > retryLimit;
       const output = { error: reason.errorClass, place: reason.errorPlace, attempt: attempts };
       if (last) {
-        await openDeadLetter(db, ref, { cause: reason.errorClass, attempts, deadAt: now });
+        const letter = { cause: reason.errorClass, attempts, deadAt: now };
+        if (await openDeadLetter(db, ref, letter)) await this.#options.gaveUp(db, ref, now);
         await boss.complete(
           EVALUATE,
           [job],

@@ -1,14 +1,17 @@
 import { Refusal } from '../contract/errors.ts';
+import type { OutcomeLabel } from '../contract/outcome.ts';
 import { run, type Db } from './database.ts';
 import { addEntityLabels } from './entity-labels.ts';
 import { insertKeys } from './ingest-statements.ts';
+import { outcomeRecorded } from './webhook-causes.ts';
+import type { RecordWebhookEvents } from './webhook-events.ts';
 
 /** A validated outcome label on its way into the ledger. Times in ms since 1970 UTC. */
 export interface LabelSubmission {
   readonly siteId: bigint;
   readonly credentialId: bigint;
   readonly sourceEventId: string;
-  readonly outcomeLabel: string;
+  readonly outcomeLabel: OutcomeLabel;
   readonly keyHash: string;
   /** SHA-256 over path id and body: the same key with another id is another request. */
   readonly fingerprint: Buffer;
@@ -30,7 +33,8 @@ export type EntitiesOfBody = (
 ) => readonly { readonly kind: string; readonly key: string }[];
 
 /**
- * Appends a label, binds its key and counts it for the transaction's entities. Needs an open transaction.
+ * Appends a label, binds its key, counts it for the transaction's entities and tells the Site's webhooks. Needs an open
+ * transaction.
  * Calling twice with the same key changes nothing; the event itself is never touched.
  *
  * @throws Refusal TRANSACTION_NOT_FOUND, IDEMPOTENCY_CONFLICT
@@ -39,6 +43,7 @@ export async function appendLabel(
   db: Db,
   label: LabelSubmission,
   entitiesOf: EntitiesOfBody,
+  recordWebhooks: RecordWebhookEvents,
 ): Promise<LabelAcceptance> {
   const { rows } = await run<{
     id: string;
@@ -101,6 +106,10 @@ export async function appendLabel(
         entities: entitiesOf(event.body, event.merchant_subject),
       },
     ]);
+  }
+  if (affected === 1) {
+    const transaction = { siteId: label.siteId, ...answer };
+    await recordWebhooks(db, [outcomeRecorded(transaction, label.outcomeLabel)], label.labelledAt);
   }
   return { ...answer, added: affected === 1, replayed: false };
 }

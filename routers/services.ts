@@ -2,7 +2,9 @@ import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Clock } from '../ledger/clock.ts';
 import type { Db } from '../ledger/database.ts';
 import type { IngestQueue } from '../ledger/ingest-queue.ts';
+import type { SecretBox } from '../ledger/secret-box.ts';
 import type { NewTask } from '../ledger/tasks.ts';
+import type { EnqueueDeliveries, RecordWebhookEvents } from '../ledger/webhook-events.ts';
 
 /** What procedures work with; built in one place (server/wire.ts) and handed in. */
 export interface Services {
@@ -23,4 +25,19 @@ export interface Services {
    * it in a worker, also after a crash, and `tasks.status` shows how far it is.
    */
   readonly startTask: (db: Db, task: NewTask) => Promise<bigint>;
+  /** Seals and opens the signing secrets of webhooks. */
+  readonly secretBox: SecretBox;
+  readonly webhooks: WebhookServices;
+}
+
+/** What procedures need to write and queue webhooks; all of it inside the caller's transaction. */
+export interface WebhookServices {
+  /** Writes events with their deliveries and jobs. */
+  readonly record: RecordWebhookEvents;
+  /** Queues new deliveries. */
+  readonly enqueue: EnqueueDeliveries;
+  /** Queues deliveries again, whatever became of their earlier jobs. */
+  readonly requeue: EnqueueDeliveries;
+  /** True only for local testing: http and private addresses may be registered. */
+  readonly allowPrivateNetworks: boolean;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseSecretsKey } from './secrets-key.ts';
 
 /** A setting is missing or wrong; the message names it and says what to do. */
 export class ConfigError extends Error {
@@ -57,6 +58,35 @@ const SETTINGS = {
     .min(32)
     .optional()
     .meta({ says: 'ADMIN_TOKEN must have at least 32 characters' }),
+  SECRETS_KEY: z
+    .string()
+    .transform((value, context) => {
+      const keys = parseSecretsKey(value);
+      if (keys !== undefined) return keys;
+      context.addIssue('is no list of keys');
+      return z.NEVER;
+    })
+    .optional()
+    .meta({
+      says: 'SECRETS_KEY must be base64 of 32 bytes, or several such as new:base64,old:base64 under different names',
+    }),
+  WEBHOOK_ALLOW_PRIVATE_NETWORKS: choice(
+    'WEBHOOK_ALLOW_PRIVATE_NETWORKS',
+    ['false', 'true'],
+    'false',
+  )
+    .transform((value) => value === 'true')
+    .meta({ says: 'WEBHOOK_ALLOW_PRIVATE_NETWORKS must be one of false, true' }),
+  WEBHOOK_RETRY_SECONDS: z
+    .string()
+    .regex(/^\d{1,7}(,\d{1,7}){0,19}$/)
+    .transform((value) => value.split(',').map(Number))
+    .refine((waits) => waits.every((seconds) => seconds >= 1 && seconds <= 604_800))
+    .default([5, 300, 1800, 7200, 18_000, 36_000, 36_000])
+    .meta({
+      says: 'WEBHOOK_RETRY_SECONDS must be 1 to 20 whole numbers from 1 to 604800, such as 5,300,1800',
+    }),
+  WEBHOOK_RETENTION_DAYS: integer('WEBHOOK_RETENTION_DAYS', 7, 36_500, 35),
   EVALUATION_RETRY_LIMIT: integer('EVALUATION_RETRY_LIMIT', 0, 50, 5),
   EVALUATION_RETRY_DELAY_SECONDS: integer('EVALUATION_RETRY_DELAY_SECONDS', 1, 3600, 2),
   PAYLOAD_RETENTION_DAYS: integer('PAYLOAD_RETENTION_DAYS', 1, 36_500, 400),
@@ -112,6 +142,11 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Sett
   if (settings.DATABASE_URL !== undefined && settings.ADMIN_TOKEN === undefined) {
     throw new ConfigError(
       'ADMIN_TOKEN (at least 32 characters) must be set together with DATABASE_URL, so that all processes share it.',
+    );
+  }
+  if (settings.DATABASE_URL !== undefined && settings.SECRETS_KEY === undefined) {
+    throw new ConfigError(
+      'SECRETS_KEY (base64 of 32 bytes) must be set together with DATABASE_URL, so that all processes share it and it outlives this machine.',
     );
   }
   return Object.freeze(settings);

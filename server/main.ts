@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util';
 import { ConfigError, readSettings, type Settings } from './config.ts';
 import { EmbeddedPostgresError } from './embedded-postgres/index.ts';
+import { KeptFileError } from './kept-file.ts';
 import { MigrationRefused } from './migrate.ts';
 import { runPrimary } from './processes.ts';
 import { runProcess } from './process.ts';
+import { SecretsKeyRefused } from './secrets-fit.ts';
 
 const HELP = `Transaction Risk service
 
@@ -12,7 +14,8 @@ const HELP = `Transaction Risk service
   npm start -- --help       this text
 
 Settings come from the environment (see README): PORT, HOST, ADMIN_PORT, DATABASE_URL, MIGRATION_DATABASE_URL,
-DATABASE_BACKEND, DATA_DIR, ROLE, PROCESSES, ENVIRONMENT, ADMIN_TOKEN, EVALUATION_RETRY_LIMIT,
+DATABASE_BACKEND, DATA_DIR, ROLE, PROCESSES, ENVIRONMENT, ADMIN_TOKEN, SECRETS_KEY,
+WEBHOOK_ALLOW_PRIVATE_NETWORKS, WEBHOOK_RETRY_SECONDS, WEBHOOK_RETENTION_DAYS, EVALUATION_RETRY_LIMIT,
 EVALUATION_RETRY_DELAY_SECONDS, PAYLOAD_RETENTION_DAYS, TRUSTED_PROXIES, LOG_LEVEL.
 `;
 
@@ -21,7 +24,9 @@ function sentenceOf(error: unknown, settings: Settings | undefined): string | un
   if (
     error instanceof ConfigError ||
     error instanceof EmbeddedPostgresError ||
-    error instanceof MigrationRefused
+    error instanceof MigrationRefused ||
+    error instanceof SecretsKeyRefused ||
+    error instanceof KeptFileError
   ) {
     return error.message;
   }

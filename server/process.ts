@@ -5,6 +5,7 @@ import { greet, reachable } from './banner.ts';
 import type { Settings } from './config.ts';
 import { openDatabase } from './database.ts';
 import { createLog } from './log.ts';
+import { chooseSecretsKeys } from './secrets-key.ts';
 import { startService } from './service.ts';
 import { onStopSignal } from './stop-signal.ts';
 
@@ -23,6 +24,7 @@ export async function runProcess(settings: Settings, demo: boolean): Promise<voi
       settings,
       database,
       adminToken: token,
+      secretsKeys: chooseSecretsKeys(settings),
       clock: systemClock,
       log,
       tell,

@@ -1,11 +1,13 @@
 import cluster, { type Worker } from 'node:cluster';
 import { systemClock } from '../ledger/clock.ts';
+import type { SecretsKey } from '../ledger/secret-box.ts';
 import { chooseAdminToken } from './admin-token.ts';
 import { greet } from './banner.ts';
 import type { Settings } from './config.ts';
 import { openDatabase, type Database } from './database.ts';
 import { createLog } from './log.ts';
 import { runProcess, tell } from './process.ts';
+import { chooseSecretsKeys, wordSecretsKeys } from './secrets-key.ts';
 import { startParts, wireService } from './service.ts';
 import { onStopSignal } from './stop-signal.ts';
 
@@ -28,16 +30,18 @@ export async function runPrimary(settings: Settings, demo: boolean): Promise<voi
   const signals = onStopSignal(tell);
   const database = await openDatabase(settings, tell);
   const { token, file } = chooseAdminToken(settings);
+  const secretsKeys = chooseSecretsKeys(settings);
   const service = {
     settings: { ...settings, ROLE: settings.ROLE === 'all' ? ('worker' as const) : settings.ROLE },
     database,
     adminToken: token,
+    secretsKeys,
     clock: systemClock,
     log,
     tell,
   };
   const wiring = wireService(service);
-  const children = new Children(settings, database, token);
+  const children = new Children(settings, database, { token, secretsKeys });
   try {
     await Promise.race([startParts(service, wiring, signals), signals.stopped]);
     if (!signals.aborted) {
@@ -66,14 +70,19 @@ class Children {
   readonly #environment: NodeJS.ProcessEnv;
   #stopping = false;
 
-  constructor(settings: Settings, database: Database, token: string) {
+  constructor(
+    settings: Settings,
+    database: Database,
+    secrets: { readonly token: string; readonly secretsKeys: readonly SecretsKey[] },
+  ) {
     this.#settings = settings;
     this.#environment = {
       ...process.env,
       ROLE: 'api',
       DATABASE_URL: database.appUrl,
       MIGRATION_DATABASE_URL: database.ownerUrl,
-      ADMIN_TOKEN: token,
+      ADMIN_TOKEN: secrets.token,
+      SECRETS_KEY: wordSecretsKeys(secrets.secretsKeys),
     };
   }
 

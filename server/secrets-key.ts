@@ -30,6 +30,11 @@ export function parseSecretsKey(text: string): SecretsKey[] | undefined {
   return keys;
 }
 
+/** Keys as {@link parseSecretsKey} reads them: for child processes only. */
+export function wordSecretsKeys(keys: readonly SecretsKey[]): string {
+  return keys.map(({ id, key }) => `${id}:${key.toString('base64')}`).join(',');
+}
+
 /**
  * The keys that signing secrets are sealed with: SECRETS_KEY, or the one kept in DATA_DIR, made on first use.
  *

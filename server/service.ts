@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../ledger/clock.ts';
 import { failureKind } from '../ledger/failures.ts';
+import { createSecretBox, type SecretsKey } from '../ledger/secret-box.ts';
 import { findOperator } from '../ledger/operators.ts';
 import { createAdminLogin, type AdminLogin } from './admin-login.ts';
 import { createOperatorOf } from './admin-token.ts';
@@ -12,6 +13,7 @@ import type { Settings } from './config.ts';
 import { createHttpServer, drain, HTTP_TIMES, listen, type HttpTimes } from './http-server.ts';
 import { logFault } from './log.ts';
 import { migrateDatabase, MigrationRefused } from './migrate.ts';
+import { checkSecretsKeys, SecretsKeyRefused } from './secrets-fit.ts';
 import { wire, type Wiring } from './wire.ts';
 
 /** Where the database is: as its owner and as the application's role. */
@@ -25,13 +27,15 @@ export interface ServiceOptions {
   readonly settings: Settings;
   readonly database: DatabaseUrls;
   readonly adminToken: string;
+  /** Seal the signing secrets of webhooks; the first one from now on. */
+  readonly secretsKeys: readonly SecretsKey[];
   readonly clock: Clock;
   readonly log: Logger;
   readonly times?: Partial<HttpTimes>;
   /** A line for a person, when something they wait for takes long. */
   readonly tell?: (line: string) => void;
   /** The database can never be used as it is. */
-  readonly onRefused?: (error: MigrationRefused) => void;
+  readonly onRefused?: (error: MigrationRefused | SecretsKeyRefused) => void;
 }
 
 /** A running process: its HTTP server is up at once, `ready` when the database is migrated and the parts are started. */
@@ -65,6 +69,12 @@ export function wireService(options: ServiceOptions): Wiring {
     retryLimit: settings.EVALUATION_RETRY_LIMIT,
     retryDelaySeconds: settings.EVALUATION_RETRY_DELAY_SECONDS,
     retentionDays: settings.PAYLOAD_RETENTION_DAYS,
+    secretBox: createSecretBox(options.secretsKeys),
+    webhooks: {
+      allowPrivateNetworks: settings.WEBHOOK_ALLOW_PRIVATE_NETWORKS,
+      retrySeconds: settings.WEBHOOK_RETRY_SECONDS,
+      retentionDays: settings.WEBHOOK_RETENTION_DAYS,
+    },
     clock: options.clock,
     log: options.log,
   });
@@ -174,10 +184,11 @@ export async function startParts(
   for (let told = false; !stop.aborted;) {
     try {
       await migrateDatabase({ ...options.database, backend: settings.DATABASE_BACKEND });
+      await checkSecretsKeys(options, wiring);
       await wiring.start(parts);
       return;
     } catch (error: unknown) {
-      if (error instanceof MigrationRefused) {
+      if (error instanceof MigrationRefused || error instanceof SecretsKeyRefused) {
         options.onRefused?.(error);
         throw error;
       }

@@ -6,11 +6,14 @@ import { createDeadLetterLoop } from '../jobs/dead-letters.ts';
 import { enqueueEvaluations, requeueEvaluations } from '../jobs/enqueue.ts';
 import { EvaluationWorker } from '../jobs/evaluation-worker.ts';
 import { createBoss, EVALUATE, evaluateQueueOptions } from '../jobs/queues.ts';
+import { webhookQueue } from '../jobs/enqueue-webhooks.ts';
 import { redriveTask } from '../jobs/redrive.ts';
 import { startTask, TaskRunner, type TaskHandler } from '../jobs/tasks.ts';
 import { Loop } from '../jobs/loop.ts';
 import { createReportSumsLoop } from '../jobs/report-sums.ts';
 import { createUpkeepLoop } from '../jobs/upkeep.ts';
+import { createRecoverHandler, RECOVER } from '../jobs/webhook-recover.ts';
+import { WebhookSweep } from '../jobs/webhook-sweep.ts';
 import type { Clock } from '../ledger/clock.ts';
 import type { Db } from '../ledger/database.ts';
 import { failureKind } from '../ledger/failures.ts';
@@ -18,17 +21,18 @@ import { createIdSource } from '../ledger/ids.ts';
 import { IngestQueue, type IngestLimits } from '../ledger/ingest-queue.ts';
 import { HourlyTally } from '../ledger/reports/hourly-tally.ts';
 import { tallyResults } from '../ledger/reports/result-times.ts';
+import type { SecretBox } from '../ledger/secret-box.ts';
 import { createPipelinedTransactions, type Transaction } from '../ledger/transactions.ts';
 import type { Services } from '../routers/services.ts';
 import { AddressLimiter } from './address-limiter.ts';
 import { CredentialCache } from './credential-cache.ts';
+import { evaluationParts } from './evaluation-parts.ts';
+import { FailedLogins } from './failed-logins.ts';
 import { KeyUse } from './key-use.ts';
 import { logFault } from './log.ts';
 import { createMetrics, registerGauges, type Metrics } from './metrics.ts';
 import { RateLimiter } from './rate-limiter.ts';
 
-import { evaluationParts } from './evaluation-parts.ts';
-import { FailedLogins } from './failed-logins.ts';
 /** What the parts are built from. */
 export interface WireOptions {
   readonly appUrl: string;
@@ -38,9 +42,20 @@ export interface WireOptions {
   readonly retryLimit: number;
   readonly retryDelaySeconds: number;
   readonly retentionDays: number;
+  readonly secretBox: SecretBox;
+  readonly webhooks: WebhookOptions;
   readonly clock: Clock;
   readonly log: Logger;
   readonly ingestLimits?: Partial<IngestLimits>;
+}
+
+/** How webhooks are delivered; from the environment. */
+export interface WebhookOptions {
+  readonly allowPrivateNetworks: boolean;
+  /** Waits after each failed attempt, s. */
+  readonly retrySeconds: readonly number[];
+  /** Events, deliveries and attempts older than this are dropped. */
+  readonly retentionDays: number;
 }
 
 /** The API's parts: everything a request needs. */
@@ -141,12 +156,14 @@ export function wire(options: WireOptions): Wiring {
     refs: readonly { readonly siteId: bigint; readonly ingestionId: bigint }[],
   ): Promise<number> => requeueEvaluations(boss, db, refs);
 
+  const webhooks = webhookQueue(boss);
+  const parts = evaluationParts({ transaction, clock, recordWebhooks: webhooks.record });
   const worker = new EvaluationWorker({
     boss,
     transaction,
     clock,
     retryLimit: options.retryLimit,
-    ...evaluationParts({ transaction, clock }),
+    ...parts,
     report: {
       judged(rows, now) {
         metrics.evaluations.inc({ outcome: 'succeeded' }, rows.length);
@@ -163,6 +180,7 @@ export function wire(options: WireOptions): Wiring {
     boss,
     transaction,
     clock,
+    gaveUp: parts.gaveUp,
     onDead: () => metrics.evaluations.inc({ outcome: 'dead' }),
     onFault: fault('dead letters'),
   });
@@ -177,6 +195,7 @@ export function wire(options: WireOptions): Wiring {
   /** Long work of the administrative side, by kind. */
   const taskHandlers: Record<string, TaskHandler> = {
     'dead_letters.redrive': redriveTask({ requeue, clock }),
+    [RECOVER]: createRecoverHandler({ boss, clock }),
   };
   const tasks = new TaskRunner({
     boss,
@@ -184,6 +203,13 @@ export function wire(options: WireOptions): Wiring {
     clock,
     handlers: taskHandlers,
     onFault: fault('task'),
+  });
+  const webhookSweep = new WebhookSweep({
+    boss,
+    transaction,
+    clock,
+    onLost: (count) => metrics.sweeperFindings.inc(count),
+    onFault: fault('webhook sweep'),
   });
   const ingest = new IngestQueue({
     transaction,
@@ -211,6 +237,13 @@ export function wire(options: WireOptions): Wiring {
     onAccepted: (hash) => keyUse.note(hash),
   });
   const rateLimiter = new RateLimiter(pool);
+  const loginFault = fault('failed logins');
+  const failedLogins = new FailedLogins({
+    pool,
+    clock,
+    // An absent database shows elsewhere; the counts wait for it.
+    onFault: (error) => failureKind(error) === 'unforeseen' && loginFault(error),
+  });
   const forget = setInterval(() => rateLimiter.forgetExpired(), 60_000).unref();
 
   const closers: (() => Promise<unknown>)[] = [
@@ -228,25 +261,24 @@ export function wire(options: WireOptions): Wiring {
         ingest,
         requeueEvaluations: requeue,
         startTask: (db, task) => startTask(boss, db, task),
+        secretBox: options.secretBox,
+        webhooks: {
+          ...webhooks,
+          allowPrivateNetworks: options.webhooks.allowPrivateNetworks,
+        },
       },
       credentials,
       rateLimiter,
       failedKeys: new AddressLimiter(),
       failedLogins,
     },
-  const loginFault = fault('failed logins');
-  const failedLogins = new FailedLogins({
-    pool,
-    clock,
-    // An absent database shows elsewhere; the counts wait for it.
-    onFault: (error) => failureKind(error) === 'unforeseen' && loginFault(error),
-  });
-    countAnswer: (siteId, operation, outcome) =>
-      tally.add(siteId, clock.now(), operation, outcome),
+    countAnswer: (siteId, operation, outcome) => tally.add(siteId, clock.now(), operation, outcome),
     ping: () => answers(orm),
     async start(parts) {
       await boss.start();
       closers.push(() => boss.stop({ graceful: false, close: true }));
+      failedLogins.start();
+      closers.push(() => failedLogins.stop());
       // Warmed here: the first group would otherwise read the queue's settings through another pool.
       await boss.getQueue(EVALUATE);
       flush.start();
@@ -264,7 +296,7 @@ export function wire(options: WireOptions): Wiring {
       if (parts.worker) {
         await startWorkers(supervisor, options);
         closers.push(() => supervisor.stop({ graceful: false, close: true }));
-        for (const part of [upkeep, reportSums, deadLetters, tasks, worker]) {
+        for (const part of [upkeep, reportSums, deadLetters, webhookSweep, tasks, worker]) {
           part.start();
           closers.push(() => part.stop());
         }
@@ -279,8 +311,6 @@ export function wire(options: WireOptions): Wiring {
     },
   };
 }
-      failedLogins.start();
-      closers.push(() => failedLogins.stop());
 
 async function startWorkers(supervisor: PgBoss, options: WireOptions): Promise<void> {
   await supervisor.start();

@@ -35,7 +35,9 @@ export const appendTransactionOutcome = idempotentProcedure('label')
     };
     const acceptance = await services.orm.em
       .fork()
-      .transactional((em) => appendLabel(em.getKysely(), label, entitiesOfBody));
+      .transactional((em) =>
+        appendLabel(em.getKysely(), label, entitiesOfBody, services.webhooks.record),
+      );
     if (ctx.reply !== undefined) {
       ctx.reply.status = 202;
       if (acceptance.replayed) ctx.reply.headers.set('idempotent-replayed', 'true');

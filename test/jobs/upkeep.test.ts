@@ -116,15 +116,18 @@ describe('what nobody would evaluate', () => {
     await dead('2'); // has its evaluation
     await boss.insert(EVALUATE_DEAD, [{ data: { nonsense: true } }]);
     let opened = 0;
+    const told: bigint[] = [];
     const taken = await takeOverDeadJobs({
       boss,
       transaction: pipelined.transaction,
       clock: { now: () => NOW },
+      gaveUp: (_db, ref) => Promise.resolve(void told.push(ref.ingestionId)),
       onDead: () => (opened += 1),
       onFault: () => undefined,
     });
     expect(taken).to.equal(4);
     expect(opened).to.equal(1);
+    expect(told, 'what tells the webhooks').to.deep.equal([1n]);
     const letters = await database.query(
       `select ingestion_id::int as id, cause from dead_letter where cause = 'WorkerLost'`,
     );

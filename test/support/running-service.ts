@@ -2,12 +2,16 @@ import pino from 'pino';
 import { systemClock, type Clock } from '../../ledger/clock.ts';
 import { readSettings } from '../../server/config.ts';
 import type { HttpTimes } from '../../server/http-server.ts';
+import { chooseSecretsKeys } from '../../server/secrets-key.ts';
 import { startService, type Service } from '../../server/service.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { createSite, type SiteOptions, type TestSite } from './site.ts';
 
 /** The administrator of every service that tests start. */
 export const ADMIN_TOKEN = 'test-administrator-token-0123456789abcdef';
+
+/** Seals the secrets of every service that tests start. */
+export const SECRETS_KEY = `test:${Buffer.alloc(32, 7).toString('base64')}`;
 
 /** How a test wants its service. */
 export interface RunOptions {
@@ -35,15 +39,18 @@ export interface RunningService {
 export async function runService(options: RunOptions = {}): Promise<RunningService> {
   const database = options.database ?? (await createTestDatabase());
   const logLines: string[] = [];
+  const settings = readSettings({
+    PORT: '0',
+    DATABASE_URL: database.appUrl,
+    MIGRATION_DATABASE_URL: database.ownerUrl,
+    ADMIN_TOKEN,
+    SECRETS_KEY,
+    ROLE: options.role ?? 'all',
+    ...options.environment,
+  });
   const service = await startService({
-    settings: readSettings({
-      PORT: '0',
-      DATABASE_URL: database.appUrl,
-      MIGRATION_DATABASE_URL: database.ownerUrl,
-      ADMIN_TOKEN,
-      ROLE: options.role ?? 'all',
-      ...options.environment,
-    }),
+    settings,
+    secretsKeys: chooseSecretsKeys(settings),
     database: { appUrl: database.appUrl, ownerUrl: database.ownerUrl },
     adminToken: ADMIN_TOKEN,
     clock: options.clock ?? systemClock,

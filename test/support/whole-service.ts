@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ADMIN_TOKEN } from './running-service.ts';
+import { ADMIN_TOKEN, SECRETS_KEY } from './running-service.ts';
 
 /** A service as a person starts it: `node server/main.ts` in a process of its own. */
 export interface WholeService {
@@ -41,6 +41,7 @@ export async function spawnService(
       PATH: process.env['PATH'],
       PORT: String(port),
       ADMIN_TOKEN,
+      SECRETS_KEY,
       LOG_LEVEL: 'warn',
       ...environment,
     },

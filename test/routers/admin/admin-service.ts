@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TRPCError } from '@trpc/server';
 import { createOrm } from '../../../entities/orm.ts';
+import { webhookQueue } from '../../../jobs/enqueue-webhooks.ts';
 import { requeueEvaluations } from '../../../jobs/enqueue.ts';
 import { createBoss } from '../../../jobs/queues.ts';
 import { startTask, TaskRunner, type TaskHandler } from '../../../jobs/tasks.ts';
 import { createIdSource } from '../../../ledger/ids.ts';
 import { IngestQueue } from '../../../ledger/ingest-queue.ts';
+import { createSecretBox } from '../../../ledger/secret-box.ts';
 import { adminRouter } from '../../../routers/admin/router.ts';
 import { createCallerFactory, type Role } from '../../../routers/procedure.ts';
 import type { Services } from '../../../routers/services.ts';
@@ -62,6 +64,8 @@ export async function startAdminService(): Promise<AdminService> {
     }),
     requeueEvaluations: (db, rows) => requeueEvaluations(boss, db, rows),
     startTask: (db, task) => startTask(boss, db, task),
+    secretBox: createSecretBox([{ id: 'test', key: Buffer.alloc(32, 7) }]),
+    webhooks: { ...webhookQueue(boss), allowPrivateNetworks: false },
   };
   return {
     database,
