@@ -1,0 +1,171 @@
+import { fromKysely, type Job, type PgBoss } from 'pg-boss';
+import type { Db } from '../../ledger/database.ts';
+import {
+  activateByChallenge,
+  disableEndpoint,
+  type EndpointRef,
+} from '../../ledger/webhook-endpoints.ts';
+import {
+  lockHealth,
+  lookAtHeld,
+  writeHealth,
+  type EndpointHealthRow,
+} from '../../ledger/webhook-health.ts';
+import { deliveryJobId, type DeliveryRef } from '../../ledger/webhook-ids.ts';
+import {
+  deliveryName,
+  recordOutcomes,
+  type DeliveryOutcome,
+} from '../../ledger/webhook-outcomes.ts';
+import { requeueDeliveries } from '../enqueue-webhooks.ts';
+import { WEBHOOK } from '../queues.ts';
+import { isGivenUp, nextHealth, UNKNOWN_HEALTH, type Experience } from './breaker.ts';
+
+/** A job as it was fetched; passed back whole, so that settling it is bound to this claim. */
+export type ClaimedJob = Job<unknown> & { readonly retryCount: number };
+
+/** What is to be written about one claim. */
+export interface Settlement extends DeliveryRef {
+  readonly job: ClaimedJob;
+  /** What became of the delivery; absent where it needs nothing more, or is only given back. */
+  readonly outcome?: DeliveryOutcome;
+  /** Gives the job back, to run again after so many seconds; nothing was sent. */
+  readonly backInSeconds?: number;
+  /** The attempt was of a challenge: it says nothing about the endpoint's health, and a success activates. */
+  readonly challenge?: boolean;
+  /** The receiver answered that it wants nothing more. */
+  readonly gone?: boolean;
+  /** The endpoint's health as it was loaded needs an update after a success. */
+  readonly healthWanted?: boolean;
+}
+
+/** Held deliveries of an endpoint without a breaker are looked at again this soon, ms. */
+const HELD_MS = 500;
+
+/**
+ * Writes a batch of settlements: deliveries, attempts, jobs, health and endpoints, all or nothing. Needs an open
+ * transaction. A claim that was lost meanwhile keeps its attempt on record and changes nothing else.
+ *
+ * @param now ms since 1970 UTC; @param random 0 <= random < 1
+ * @returns the names of the deliveries that were moved on, as `deliveryName` gives them
+ */
+export async function settle(
+  db: Db,
+  boss: PgBoss,
+  settlements: readonly Settlement[],
+  now: number,
+  random: number,
+): Promise<Set<string>> {
+  const outcomes = settlements.flatMap(({ outcome }) => (outcome === undefined ? [] : [outcome]));
+  const moved = await recordOutcomes(db, outcomes, now);
+  const isMoved = (settlement: Settlement): boolean =>
+    settlement.outcome !== undefined && moved.has(deliveryName(settlement));
+  await settleJobs(db, boss, settlements, isMoved, now);
+  await lookAtHeld(
+    db,
+    distinct(settlements.filter((each) => isMoved(each) && isHeld(each))),
+    now + HELD_MS,
+  );
+  await applyExperience(db, settlements, now, random);
+  for (const settlement of settlements) {
+    if (settlement.gone === true && (await disableEndpoint(db, settlement, 'GONE', now))) {
+      await lookAtHeld(db, [settlement], now);
+    }
+    if (settlement.challenge === true && isMoved(settlement)) await activate(db, settlement, now);
+  }
+  return moved;
+}
+
+const isHeld = ({ outcome }: Settlement): boolean =>
+  outcome?.state === 'PENDING' && outcome.nextAttemptAt === undefined;
+
+async function settleJobs(
+  db: Db,
+  boss: PgBoss,
+  settlements: readonly Settlement[],
+  isMoved: (settlement: Settlement) => boolean,
+  now: number,
+): Promise<void> {
+  const options = { db: fromKysely(db) };
+  const over: string[] = [];
+  const ours: ClaimedJob[] = [];
+  const again: (DeliveryRef & { afterSeconds: number })[] = [];
+  for (const settlement of settlements) {
+    const { outcome, backInSeconds } = settlement;
+    if (backInSeconds !== undefined) again.push({ ...settlement, afterSeconds: backInSeconds });
+    // Whoever moved the delivery on has seen to its job; ours may be the same one.
+    else if (!isMoved(settlement)) ours.push(settlement.job);
+    else if (outcome?.nextAttemptAt === undefined) over.push(deliveryJobId(settlement));
+    else again.push({ ...settlement, afterSeconds: (outcome.nextAttemptAt - now) / 1000 });
+  }
+  if (over.length > 0) {
+    // Also a job that another worker has claimed since: the delivery is over.
+    await boss.complete(WEBHOOK, over, null, { ...options, includeQueued: true });
+  }
+  if (ours.length > 0) await boss.complete(WEBHOOK, ours, null, options);
+  await requeueDeliveries(boss, db, again);
+}
+
+async function applyExperience(
+  db: Db,
+  settlements: readonly Settlement[],
+  now: number,
+  random: number,
+): Promise<void> {
+  const learned = new Map<bigint, { endpoint: EndpointRef; seen: Experience; wanted: boolean }>();
+  for (const { siteId, endpointId, outcome, challenge, healthWanted } of settlements) {
+    const attempt = outcome?.attempt;
+    if (outcome === undefined || attempt === undefined || challenge === true) continue;
+    const before = learned.get(endpointId);
+    const at = attempt.attemptedAt;
+    const seen: Experience =
+      outcome.state === 'DELIVERED'
+        ? {
+            failures: 0,
+            firstFailureAt: undefined,
+            lastFailureAt: before?.seen.lastFailureAt,
+            lastSuccessAt: at,
+          }
+        : {
+            failures: (before?.seen.failures ?? 0) + 1,
+            firstFailureAt: before?.seen.firstFailureAt ?? at,
+            lastFailureAt: at,
+            lastSuccessAt: before?.seen.lastSuccessAt,
+          };
+    const wanted =
+      before?.wanted === true || outcome.state !== 'DELIVERED' || healthWanted === true;
+    learned.set(endpointId, { endpoint: { siteId, endpointId }, seen, wanted });
+  }
+  const changed = [...learned.values()].filter(({ wanted }) => wanted);
+  if (changed.length === 0) return;
+  const known = await lockHealth(
+    db,
+    changed.map(({ endpoint }) => endpoint),
+  );
+  const rows = changed.map(({ endpoint, seen }): EndpointHealthRow => {
+    const before = known.get(endpoint.endpointId) ?? UNKNOWN_HEALTH;
+    return { ...nextHealth(before, seen, now, random), ...endpoint };
+  });
+  await writeHealth(db, rows);
+  for (const row of rows) {
+    if (isGivenUp(row, now) && (await disableEndpoint(db, row, 'FAILING', now))) {
+      await writeHealth(db, [{ ...row, probeAt: now }]);
+    }
+  }
+}
+
+/** The answer to the newest challenge activates; what was held for the endpoint goes out. */
+async function activate(db: Db, settlement: Settlement, now: number): Promise<void> {
+  if (settlement.outcome?.state !== 'DELIVERED') return;
+  const { siteId, endpointId, eventId } = settlement;
+  const endpoint = { siteId, endpointId };
+  if (!(await activateByChallenge(db, endpoint, eventId, now))) return;
+  await writeHealth(db, [{ ...UNKNOWN_HEALTH, ...endpoint, probeAt: now, lastSuccessAt: now }]);
+}
+
+function distinct(settlements: readonly Settlement[]): EndpointRef[] {
+  const byId = new Map(
+    settlements.map(({ siteId, endpointId }) => [endpointId, { siteId, endpointId }]),
+  );
+  return [...byId.values()];
+}
