@@ -9,14 +9,7 @@ import {
   writeHealth,
   type DueEndpoint,
 } from '../../ledger/webhook-health.ts';
-import {
-  countDue,
-  failHeld,
-  findForgottenHeld,
-  findLostDeliveries,
-  releaseHeld,
-} from '../../ledger/webhook-held.ts';
-import { deliveryJobId } from '../../ledger/webhook-ids.ts';
+import { countDue, failHeld, findHeldOfDisabled, releaseHeld } from '../../ledger/webhook-held.ts';
 import { requeueDeliveries } from '../enqueue-webhooks.ts';
 import { Loop } from '../loop.ts';
 
@@ -32,11 +25,8 @@ const PACE = { first: 128, least: 32, most: 4_096 };
 /** A probe that nobody has answered for after this time, ms, is followed by another. */
 const PROBE_MS = 30_000;
 
-/** Wait between two searches for what was forgotten, ms. */
-const SEARCH_MS = 60_000;
-
-/** A delivery this much later than its time, ms, with no job, is queued again. */
-const LOST_MS = 120_000;
+/** Wait between two searches for held deliveries of endpoints that were turned off, ms. */
+const SEARCH_MS = 30_000;
 
 /** What is needed to let held deliveries go. */
 export interface ReleaseOptions {
@@ -62,7 +52,7 @@ export function createReleaseLoop(options: ReleaseOptions): Loop {
     async work() {
       if (performance.now() - searchedAt > SEARCH_MS) {
         searchedAt = performance.now();
-        await findForgotten(options);
+        await findHeld(options);
         for (const [endpointId, size] of pace) if (size <= PACE.first) pace.delete(endpointId);
       }
       await release(options, pace);
@@ -143,15 +133,10 @@ async function letGo(
   return released.length;
 }
 
-/** Finds what fell through: held deliveries nobody will look at, and overdue ones without a job. Returns how many. */
-export async function findForgotten(options: ReleaseOptions): Promise<number> {
-  const { boss, clock, transaction } = options;
-  return transaction(async (db) => {
+/** Has what is held for endpoints that operators have turned off failed. */
+async function findHeld({ clock, transaction }: ReleaseOptions): Promise<void> {
+  await transaction(async (db) => {
     const now = clock.now();
-    const held = await findForgottenHeld(db, now);
-    await lookAtHeld(db, held, now);
-    const lost = await findLostDeliveries(db, deliveryJobId, now - LOST_MS, now);
-    await requeueDeliveries(boss, db, lost);
-    return held.length + lost.length;
+    await lookAtHeld(db, await findHeldOfDisabled(db, now), now);
   });
 }
