@@ -37,6 +37,25 @@ export function parseWebhookEventId(text: string): string | undefined {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
+/** Names one delivery, an event on its way to an endpoint: `dlv_`, the endpoint's id, the event's 32 digits. */
+export const DeliveryId = z
+  .string()
+  .regex(/^dlv_[1-9]\d{0,17}_[0-9a-f]{32}$/, { error: 'must be such as dlv_7_0199e2a4…' })
+  .meta({ example: 'dlv_7_0199e2a4b7c07d3e9f1a2b3c4d5e6f70' });
+
+/** The public form of a delivery's id. */
+export function deliveryIdOf(endpointId: bigint, eventUuid: string): string {
+  return `dlv_${endpointId}_${eventUuid.replaceAll('-', '')}`;
+}
+
+/** The endpoint and the event's UUID behind a text that {@link DeliveryId} let pass. */
+export function parseDeliveryId(text: string): { endpointId: bigint; eventId: string } {
+  const [, endpointId = '', hex = ''] = text.split('_');
+  const eventId = parseWebhookEventId(`evt_${hex}`);
+  if (eventId === undefined) throw new RangeError('not a delivery id');
+  return { endpointId: BigInt(endpointId), eventId };
+}
+
 const CreatedAt = z.iso.datetime().meta({
   description: 'When it happened, UTC. The time of an attempt is in `x-service-timestamp`.',
   example: '2026-03-01T00:00:02.120Z',

@@ -13,7 +13,6 @@ import { Loop } from '../jobs/loop.ts';
 import { createReportSumsLoop } from '../jobs/report-sums.ts';
 import { createUpkeepLoop } from '../jobs/upkeep.ts';
 import { createRecoverHandler, RECOVER } from '../jobs/webhook-recover.ts';
-import { WebhookSweep } from '../jobs/webhook-sweep.ts';
 import type { Clock } from '../ledger/clock.ts';
 import type { Db } from '../ledger/database.ts';
 import { failureKind } from '../ledger/failures.ts';
@@ -22,6 +21,7 @@ import { IngestQueue, type IngestLimits } from '../ledger/ingest-queue.ts';
 import { HourlyTally } from '../ledger/reports/hourly-tally.ts';
 import { tallyResults } from '../ledger/reports/result-times.ts';
 import type { SecretBox } from '../ledger/secret-box.ts';
+import { forgetExpiredSecrets } from '../ledger/webhook-secrets.ts';
 import { createPipelinedTransactions, type Transaction } from '../ledger/transactions.ts';
 import type { Services } from '../routers/services.ts';
 import { AddressLimiter } from './address-limiter.ts';
@@ -72,6 +72,9 @@ export type CountAnswer = (siteId: bigint | undefined, operation: string, outcom
 
 /** How often the counts of a process are added to the database's, ms. */
 const FLUSH_MS = 30_000;
+
+/** How often replaced signing secrets that sign no longer are removed, ms. */
+const FORGET_MS = 60_000;
 
 /** One process's parts, wired; `start` needs the migrated database, `close` may be called at any time and twice. */
 export interface Wiring {
@@ -204,12 +207,10 @@ export function wire(options: WireOptions): Wiring {
     handlers: taskHandlers,
     onFault: fault('task'),
   });
-  const webhookSweep = new WebhookSweep({
-    boss,
-    transaction,
-    clock,
-    onLost: (count) => metrics.sweeperFindings.inc(count),
-    onFault: fault('webhook sweep'),
+  const oldSecrets = new Loop({
+    everyMs: FORGET_MS,
+    work: () => forgetExpiredSecrets(pool(), clock.now()),
+    onFault: fault('webhook secrets'),
   });
   const ingest = new IngestQueue({
     transaction,
@@ -296,7 +297,7 @@ export function wire(options: WireOptions): Wiring {
       if (parts.worker) {
         await startWorkers(supervisor, options);
         closers.push(() => supervisor.stop({ graceful: false, close: true }));
-        for (const part of [upkeep, reportSums, deadLetters, webhookSweep, tasks, worker]) {
+        for (const part of [upkeep, reportSums, deadLetters, oldSecrets, tasks, worker]) {
           part.start();
           closers.push(() => part.stop());
         }
