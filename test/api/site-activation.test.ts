@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { adminCalls } from '../support/admin-calls.ts';
 import { ADMIN_TOKEN, runService, type RunningService } from '../support/running-service.ts';
 
 /** What is changed must be so on every process within a second. */
@@ -13,22 +14,8 @@ describe('a Site’s way into production, over HTTP', () => {
   });
   after(() => running.stop());
 
-  async function admin(procedure: string, input: object): Promise<Record<string, string>> {
-    const response = await fetch(`${running.url}/admin/trpc/${procedure}`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${ADMIN_TOKEN}`,
-        'content-type': 'application/json',
-      },
-      body: JSON.stringify(input),
-    });
-    const answer = (await response.json()) as {
-      result?: { data: Record<string, string> };
-      error?: { message: string };
-    };
-    if (answer.result === undefined) throw new Error(answer.error?.message);
-    return answer.result.data;
-  }
+  const admin = (procedure: string, input: object) =>
+    adminCalls(running.url, ADMIN_TOKEN)(procedure, input);
 
   const statusWith = async (apiKey: string): Promise<number> => {
     const response = await fetch(`${running.url}/v1/usage`, { headers: { 'x-api-key': apiKey } });
