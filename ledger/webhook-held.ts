@@ -77,17 +77,54 @@ export async function countDue(
   return rows[0]?.due ?? 0;
 }
 
-/** Finds endpoints that are off and still have held deliveries, unless they are looked at anyway. */
-export async function findHeldOfDisabled(db: Db, now: number): Promise<EndpointRef[]> {
+/** Finds endpoints with held deliveries that nobody is going to look at. Reads one index entry per endpoint and day. */
+export async function findForgottenHeld(db: Db, now: number): Promise<EndpointRef[]> {
   const { rows } = await run<{ site_id: string; id: string }>(
     db,
     `select endpoint.site_id, endpoint.id from webhook_endpoint endpoint
      left join webhook_endpoint_health health on health.site_id = endpoint.site_id
        and health.endpoint_id = endpoint.id
-     where endpoint.state = 'DISABLED' and health.probe_at is null and exists (
+     where endpoint.state <> 'PENDING' and health.probe_at is null and exists (
        select 1 from webhook_delivery held where held.site_id = endpoint.site_id and held.endpoint_id = endpoint.id
          and held.created_at > $1::timestamptz and held.state = 'PENDING' and held.next_attempt_at is null)`,
     [since(now)],
   );
   return rows.map((row) => ({ siteId: BigInt(row.site_id), endpointId: BigInt(row.id) }));
+}
+
+/**
+ * Finds deliveries that are overdue since before `before` (ms) and have no job that will run: somebody deleted it, or the
+ * queue's table was restored from an older copy. At most a thousand per pass.
+ */
+export async function findLostDeliveries(
+  db: Db,
+  jobIdOf: (delivery: DeliveryRef) => string,
+  before: number,
+  now: number,
+): Promise<DeliveryRef[]> {
+  const { rows } = await run<{ site_id: string; endpoint_id: string; event_id: string }>(
+    db,
+    `select late.site_id, late.endpoint_id, late.event_id from webhook_endpoint endpoint
+     cross join lateral (
+       select site_id, endpoint_id, event_id from webhook_delivery
+       where site_id = endpoint.site_id and endpoint_id = endpoint.id and created_at > $2::timestamptz
+         and state = 'PENDING' and next_attempt_at < $1::timestamptz
+       order by next_attempt_at limit 1000) as late
+     limit 1000`,
+    [iso(before), since(now)],
+  );
+  const overdue = rows.map((row) => ({
+    siteId: BigInt(row.site_id),
+    endpointId: BigInt(row.endpoint_id),
+    eventId: row.event_id,
+  }));
+  if (overdue.length === 0) return [];
+  const { rows: alive } = await run<{ id: string }>(
+    db,
+    `select id from pgboss.job where name = 'webhook' and id = any ($1::uuid[])
+       and state in ('created', 'retry', 'active')`,
+    [overdue.map(jobIdOf)],
+  );
+  const running = new Set(alive.map(({ id }) => id));
+  return overdue.filter((delivery) => !running.has(jobIdOf(delivery)));
 }

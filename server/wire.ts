@@ -32,6 +32,7 @@ import { KeyUse } from './key-use.ts';
 import { logFault } from './log.ts';
 import { createMetrics, registerGauges, type Metrics } from './metrics.ts';
 import { RateLimiter } from './rate-limiter.ts';
+import { webhookParts } from './webhook-parts.ts';
 
 /** What the parts are built from. */
 export interface WireOptions {
@@ -212,6 +213,16 @@ export function wire(options: WireOptions): Wiring {
     work: () => forgetExpiredSecrets(pool(), clock.now()),
     onFault: fault('webhook secrets'),
   });
+  const delivery = webhookParts({
+    boss,
+    appUrl: options.appUrl,
+    clock,
+    box: options.secretBox,
+    registry: metrics.registry,
+    ...options.webhooks,
+    onFound: (count) => metrics.sweeperFindings.inc(count),
+    onFault: fault('webhooks'),
+  });
   const ingest = new IngestQueue({
     transaction,
     ids: createIdSource(),
@@ -249,6 +260,7 @@ export function wire(options: WireOptions): Wiring {
 
   const closers: (() => Promise<unknown>)[] = [
     () => pipelined.close(),
+    () => delivery.close(),
     () => orm.close(true),
     () => owner.close(true),
   ];
@@ -297,7 +309,15 @@ export function wire(options: WireOptions): Wiring {
       if (parts.worker) {
         await startWorkers(supervisor, options);
         closers.push(() => supervisor.stop({ graceful: false, close: true }));
-        for (const part of [upkeep, reportSums, deadLetters, oldSecrets, tasks, worker]) {
+        for (const part of [
+          upkeep,
+          reportSums,
+          deadLetters,
+          oldSecrets,
+          tasks,
+          worker,
+          ...delivery.parts,
+        ]) {
           part.start();
           closers.push(() => part.stop());
         }

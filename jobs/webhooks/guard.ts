@@ -15,13 +15,22 @@ export class AddressRefused extends Error {
   }
 }
 
+const NOT_ENCRYPTED: ReservedRange = {
+  cidr: 'http://',
+  reason: 'not encrypted',
+  rfc: 'RFC 9110',
+};
+
 /** All addresses of a name. */
 export type ResolveHost = (hostname: string) => Promise<LookupAddress[]>;
 
 /** Decides where a connection may go. */
 export interface AddressGuard {
-  /** To be called with the host of every connection: sockets do not look up a host that is an address already. */
-  admitHost(hostname: string): void;
+  /**
+   * To be called with the scheme (`https:`) and the host of every connection: sockets do not look up a host that is an
+   * address already, and a URL may have been registered when private networks were allowed.
+   */
+  admitHost(protocol: string, hostname: string): void;
   /** To be called with the address a socket is connected to: the last word. */
   admitAddress(address: string): void;
   /** Resolves for the socket itself, so that no other answer can come between check and dial. */
@@ -44,7 +53,8 @@ export function createAddressGuard(options: {
   };
   return {
     admitAddress,
-    admitHost(hostname) {
+    admitHost(protocol, hostname) {
+      if (!allowPrivate && protocol !== 'https:') throw new AddressRefused(NOT_ENCRYPTED);
       const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
       if (isIP(bare) !== 0 || bare.includes('%')) admitAddress(bare);
     },

@@ -49,7 +49,7 @@ export function createConnector(
   }) as (...args: Parameters<buildConnector.connector>) => Socket;
   return (options, callback) => {
     try {
-      guard.admitHost(options.hostname);
+      guard.admitHost(options.protocol, options.hostname);
     } catch (error: unknown) {
       callback(error as Error, null);
       return undefined;

@@ -9,7 +9,14 @@ import {
   writeHealth,
   type DueEndpoint,
 } from '../../ledger/webhook-health.ts';
-import { countDue, failHeld, findHeldOfDisabled, releaseHeld } from '../../ledger/webhook-held.ts';
+import {
+  countDue,
+  failHeld,
+  findForgottenHeld,
+  findLostDeliveries,
+  releaseHeld,
+} from '../../ledger/webhook-held.ts';
+import { deliveryJobId } from '../../ledger/webhook-ids.ts';
 import { requeueDeliveries } from '../enqueue-webhooks.ts';
 import { Loop } from '../loop.ts';
 
@@ -25,8 +32,11 @@ const PACE = { first: 128, least: 32, most: 4_096 };
 /** A probe that nobody has answered for after this time, ms, is followed by another. */
 const PROBE_MS = 30_000;
 
-/** Wait between two searches for held deliveries of endpoints that were turned off, ms. */
-const SEARCH_MS = 30_000;
+/** Wait between two searches for what was forgotten, ms. */
+const SEARCH_MS = 60_000;
+
+/** A delivery this much later than its time, ms, with no job, is queued again. */
+const LOST_MS = 120_000;
 
 /** What is needed to let held deliveries go. */
 export interface ReleaseOptions {
@@ -37,6 +47,8 @@ export interface ReleaseOptions {
   readonly onReleased: () => void;
   /** How many endpoints are spared, told now and then. */
   readonly onSpared: (endpoints: number) => void;
+  /** Deliveries were found that nobody would have made. */
+  readonly onFound: (count: number) => void;
   readonly onFault: (error: unknown) => void;
 }
 
@@ -52,7 +64,8 @@ export function createReleaseLoop(options: ReleaseOptions): Loop {
     async work() {
       if (performance.now() - searchedAt > SEARCH_MS) {
         searchedAt = performance.now();
-        await findHeld(options);
+        const found = await findForgotten(options);
+        if (found > 0) options.onFound(found);
         for (const [endpointId, size] of pace) if (size <= PACE.first) pace.delete(endpointId);
       }
       await release(options, pace);
@@ -133,10 +146,18 @@ async function letGo(
   return released.length;
 }
 
-/** Has what is held for endpoints that operators have turned off failed. */
-async function findHeld({ clock, transaction }: ReleaseOptions): Promise<void> {
-  await transaction(async (db) => {
+/**
+ * Finds what fell through: overdue deliveries without a job, and held ones that nobody will look at, such as one that
+ * was written while its endpoint was being activated. Returns how many deliveries were queued again.
+ */
+export async function findForgotten(options: ReleaseOptions): Promise<number> {
+  const { boss, clock, transaction } = options;
+  return transaction(async (db) => {
     const now = clock.now();
-    await lookAtHeld(db, await findHeldOfDisabled(db, now), now);
+    const held = await findForgottenHeld(db, now);
+    await lookAtHeld(db, held, now);
+    const lost = await findLostDeliveries(db, deliveryJobId, now - LOST_MS, now);
+    await requeueDeliveries(boss, db, lost);
+    return lost.length;
   });
 }
