@@ -26,6 +26,7 @@ export type Traffic =
       readonly first: number;
       readonly timeBase?: number;
       readonly padToBytes?: number;
+      readonly scatteredIds?: boolean;
     }
   /** Events 0..count-1 again and again, exactly as they were sent with the same `timeBase`. */
   | { readonly kind: 'replays'; readonly count: number; readonly timeBase: number }

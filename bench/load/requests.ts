@@ -11,7 +11,13 @@ export class RequestSource {
     this.#order = order;
     const { traffic } = order;
     const padToBytes = traffic.kind === 'ingest' ? (traffic.padToBytes ?? 0) : 0;
-    this.#events = new EventSource({ seed: order.seed, sites: order.sites, padToBytes });
+    const scatteredIds = traffic.kind === 'ingest' && traffic.scatteredIds === true;
+    this.#events = new EventSource({
+      seed: order.seed,
+      sites: order.sites,
+      padToBytes,
+      scatteredIds,
+    });
     this.#next = traffic.kind === 'ingest' ? traffic.first : 0;
   }
 

@@ -1,6 +1,7 @@
 import type { ScenarioName } from '../options.ts';
 import { connections } from './connections.ts';
 import { evaluation } from './evaluation.ts';
+import { growth } from './growth.ts';
 import { ingest } from './ingest.ts';
 import { overload } from './overload.ts';
 import { rateLimit } from './rate-limit.ts';
@@ -20,5 +21,6 @@ export const SCENARIO: Record<ScenarioName, Scenario> = {
   evaluation,
   together,
   overload,
+  growth,
   'rate-limit': rateLimit,
 };
