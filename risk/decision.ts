@@ -6,9 +6,11 @@ import type { Rule } from './rules/rule.ts';
  *
  * 1. of the hits of one group only the one with most points counts (the earlier rule at a tie);
  * 2. the points that count combine to the score;
- * 3. the score alone gives level and decision.
+ * 3. where a model is live, its points count if they are more: the higher of the two is the score;
+ * 4. the score alone gives level and decision.
  *
- * Operators' lists and caps on blocking, which can overrule a score, belong between 2 and 3.
+ * The higher one, not the sum: a model has learned from what the rules look at, and would count it twice. Operators'
+ * lists and caps on blocking, which can overrule a score, belong between 3 and 4.
  */
 
 /** One hit of a rule, with its sentence. */
@@ -45,6 +47,14 @@ export function combinePoints(points: readonly number[]): number {
   const descending = points.toSorted((a, b) => b - a);
   const left = descending.reduce((product, each) => product * (1 - each / 100), 1);
   return Math.min(100, Math.max(0, Math.round(100 * (1 - left))));
+}
+
+/**
+ * Points of a model's probability, integer 0..100: its cube root. One fraud in 37 of the like is worth a look (30), one
+ * in five a hold (60), and from 61 % on blocking is recommended (85).
+ */
+export function modelPoints(probability: number): number {
+  return Math.min(100, Math.max(0, Math.round(100 * Math.cbrt(probability))));
 }
 
 /** Level and decision of a score: low < 30 <= medium < 60 <= high < 85 <= critical. */

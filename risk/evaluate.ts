@@ -1,21 +1,29 @@
 import type { Risk } from '../contract/risk.ts';
-import { bandOf, combinePoints, countingHits, type Hit } from './decision.ts';
+import { bandOf, combinePoints, countingHits, modelPoints, type Hit } from './decision.ts';
 import type { RiskEvent } from './event.ts';
 import type { Features } from './features/vector.ts';
+import { probabilityOf, type Model } from './model/model.ts';
+import { wordModel } from './model/reasons.ts';
 import type { CompiledRule, CompiledRuleSet, Gate } from './rules/compile.ts';
 import { DEFAULT_RULES } from './rules/default-rules.ts';
 import type { RuleAnswer } from './rules/rule.ts';
 
 /** Version of the judging code; raised whenever the same event, features and rules could be judged differently. */
-export const EVALUATOR_CODE_VERSION = '1.0.0';
+export const EVALUATOR_CODE_VERSION = '1.1.0';
 
 /** The reason given where no rule has hit. */
 export const NO_INDICATOR = 'No risk indicator above its threshold.';
 
+/** The key of the model's probability, 0 to 1, among rule_scores; no rule may have it as its id. */
+export const MODEL_PROBABILITY = 'model_probability';
+
+/** Points from which on the model gives a reason: those of the lowest band that is not let through. */
+const MODEL_REASON_POINTS = 30;
+
 /** The result for one event; the caller's clock adds evaluated_at. */
 export interface Judgement {
   readonly risk: Omit<Risk, 'evaluated_at' | 'rule_scores'> & {
-    /** Points of each hit that counted, by rule id. */
+    /** Points of each hit that counted, by rule id, and the model's probability as {@link MODEL_PROBABILITY}. */
     readonly rule_scores: Readonly<Record<string, number>>;
   };
   /** The answer of every rule, in the order of the rule set: an object by id would cost more than the rules. */
@@ -23,13 +31,16 @@ export interface Judgement {
 }
 
 /**
- * Judges one event: the same facts, features and rules always give the same result, to the last bit. Never throws; a
- * rule that fails answers ERROR and counts nothing.
+ * Judges one event: the same facts, features, rules and model always give the same result, to the last bit. Never
+ * throws; a rule that fails answers ERROR and counts nothing.
+ *
+ * @param model  judges payments beside the rules; absent: rules alone
  */
 export function judge(
   event: Pick<RiskEvent, 'facts'>,
   features: Features,
   rules: CompiledRuleSet = DEFAULT_RULES,
+  model?: Model,
 ): Judgement {
   fillContext(event, features, rules);
   const gates: (boolean | 'ERROR' | undefined)[] = [];
@@ -41,22 +52,37 @@ export function judge(
     if (answer === 'HIT') hits.push({ rule: compiled.rule, sentence: wordHit(compiled, rules) });
   }
   const counting = countingHits(hits);
-  const score = combinePoints(counting.map((hit) => hit.rule.points));
+  const ruleScores: Record<string, number> = {};
+  for (const { rule } of counting) ruleScores[rule.id] = rule.points;
+  const reasons = counting.map(({ rule, sentence }) => ({ points: rule.points, sentence }));
+  let score = combinePoints(reasons.map(({ points }) => points));
+  if (model !== undefined && event.facts.is_payment) {
+    const probability = probabilityOf(model, features);
+    const points = modelPoints(probability);
+    ruleScores[MODEL_PROBABILITY] = probability;
+    score = Math.max(score, points);
+    if (points >= MODEL_REASON_POINTS) {
+      const place = reasons.findIndex((reason) => reason.points <= points);
+      const reason = { points, sentence: wordModel(model, features, probability) };
+      reasons.splice(place < 0 ? reasons.length : place, 0, reason);
+    }
+  }
   return {
     risk: {
       score,
       ...bandOf(score),
-      reasons: counting.length === 0 ? [NO_INDICATOR] : counting.map((hit) => hit.sentence),
-      rule_scores: Object.fromEntries(counting.map(({ rule }) => [rule.id, rule.points])),
-      evaluator_version: evaluatorVersion(rules),
+      reasons: reasons.length === 0 ? [NO_INDICATOR] : reasons.map(({ sentence }) => sentence),
+      rule_scores: ruleScores,
+      evaluator_version: evaluatorVersion(rules, model),
     },
     answers,
   };
 }
 
 /** Names everything that a result depends on besides the event and its features. */
-export function evaluatorVersion({ set, contentHash }: CompiledRuleSet): string {
-  return `${EVALUATOR_CODE_VERSION}+rules.${set.id}-${set.version}.${contentHash}+model.none`;
+export function evaluatorVersion({ set, contentHash }: CompiledRuleSet, model?: Model): string {
+  const modelName = model === undefined ? 'none' : `${model.id}.${model.contentHash}`;
+  return `${EVALUATOR_CODE_VERSION}+rules.${set.id}-${set.version}.${contentHash}+model.${modelName}`;
 }
 
 function fillContext(

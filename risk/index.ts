@@ -19,5 +19,6 @@ export { compileRuleSet, type CompiledRuleSet } from './rules/compile.ts';
 export { DEFAULT_RULE_SET, DEFAULT_RULES } from './rules/default-rules.ts';
 export type { Rule, RuleAnswer, RuleCase, RuleProblem, RuleSet } from './rules/rule.ts';
 export { runCases, type FailedCase } from './rules/run-cases.ts';
-export { evaluatorVersion, judge, type Judgement } from './evaluate.ts';
+export { evaluatorVersion, judge, MODEL_PROBABILITY, type Judgement } from './evaluate.ts';
+export { decodeModel, probabilityOf, type Model } from './model/model.ts';
 export { simulate, type Simulation } from './sandbox.ts';

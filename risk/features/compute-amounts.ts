@@ -24,6 +24,8 @@ export interface AmountPlan {
   readonly maxRatio: readonly number[];
   readonly ratio: readonly number[];
   readonly z: readonly number[];
+  readonly typical: number;
+  readonly typicalRatio: number;
   /** Whether the kind has anything over less than 30 days. */
   readonly hasShort: boolean;
 }
@@ -45,6 +47,8 @@ export function amountPlan(kind: EntityKind): AmountPlan {
     maxRatio: positions('amount_max_ratio', LONG),
     ratio: positions('amount_ratio', LONG),
     z: positions('amount_z', LONG),
+    typical: featurePosition(`${kind}_amount_typical_30d`) ?? -1,
+    typicalRatio: featurePosition(`${kind}_amount_typical_ratio_30d`) ?? -1,
     hasShort: (count[0] as number) >= 0,
   };
 }
@@ -71,6 +75,38 @@ export function writeAmounts(
     writeLong(values, plan, 0, history, event, WEEK_WINDOW.buckets);
   }
   writeLong(values, plan, 1, history, event, MONTH_WINDOW.buckets);
+  if (plan.typical >= 0) writeTypical(values, plan, history, event, MONTH_WINDOW.buckets);
+}
+
+/** Reused, so that no event makes a row of its own. */
+const dayMeans: number[] = [];
+
+function writeTypical(
+  values: number[],
+  plan: AmountPlan,
+  history: CurrencyAmounts,
+  event: RiskEvent,
+  length: number,
+): void {
+  const buckets = history.days;
+  const to = bucketOf(event.at, 3);
+  let days = 0;
+  for (let b = 0; b < buckets.length; b += DAY_AMOUNT_STRIDE) {
+    const number = buckets[b] as number;
+    if (number < to - length || number > to) continue;
+    const mean = (buckets[b + 2] as number) / (buckets[b + 1] as number);
+    // Sorted as they come: a month has few days.
+    let at = days++;
+    while (at > 0 && (dayMeans[at - 1] as number) > mean) {
+      dayMeans[at] = dayMeans[at - 1] as number;
+      at--;
+    }
+    dayMeans[at] = mean;
+  }
+  if (days === 0) return;
+  const typical = rounded(dayMeans[(days - 1) >> 1] as number);
+  values[plan.typical] = typical;
+  if (typical > 0) values[plan.typicalRatio] = rounded(event.facts.amount_minor / typical);
 }
 
 function put(values: number[], position: number, value: number): void {

@@ -98,6 +98,19 @@ const WINDOWED: readonly (Measure & { windows: readonly WindowName[] })[] = [
     meaning: "the event's amount / amount_mean; absent without one, or where the mean is 0",
   },
   {
+    measure: 'amount_typical',
+    unit: 'amount',
+    windows: ['30d'],
+    meaning:
+      "median, over the days with such amounts, of each day's mean (of two in the middle the lower): unlike the mean, some strange payments hardly move it; absent without one",
+  },
+  {
+    measure: 'amount_typical_ratio',
+    unit: 'ratio',
+    windows: ['30d'],
+    meaning: "the event's amount / amount_typical; absent without one, or where that is 0",
+  },
+  {
     measure: 'amount_z',
     unit: 'ratio',
     windows: LONG,

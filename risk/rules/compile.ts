@@ -164,6 +164,7 @@ function checkShape(
   if (!/^[a-z][a-z0-9_]{0,63}$/.test(rule.id)) {
     report('id', new RangeError('must be lower-case words joined by underscores, at most 64'));
   }
+  if (rule.id === 'model_probability') report('id', new RangeError('stands for the model'));
   if (seen.has(rule.id)) report('id', new RangeError('is the id of another rule of the set'));
   seen.add(rule.id);
   if (!(rule.points >= 1 && rule.points <= 100 && Number.isInteger(rule.points))) {

@@ -11,7 +11,7 @@ import type { RuleSet } from './rule.ts';
 /** The rules every Site starts with. Raise the version with every change: results name it. */
 export const DEFAULT_RULE_SET: RuleSet = {
   id: 'default',
-  version: 1,
+  version: 2,
   rules: [
     ...CONFIRMED_RULES,
     ...DECLINE_RULES,

@@ -65,7 +65,8 @@ function wordLimit(name: string, value: number): string {
   return name.endsWith('seconds') ? wordDuration(value) : String(value);
 }
 
-function wordValue({ unit, cap }: FeatureDefinition, value: number | undefined): string {
+/** A value as people read it. Amounts and codes have no words: asking for one throws. */
+export function wordValue({ unit, cap }: FeatureDefinition, value: number | undefined): string {
   if (value === undefined) return 'unknown';
   switch (unit) {
     case 'seconds':

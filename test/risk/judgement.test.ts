@@ -91,7 +91,7 @@ describe('a judgement', () => {
   it('names code, rule set with its content, and model in its version', () => {
     const event = make();
     const { evaluator_version } = judge(event, absentFeatures()).risk;
-    expect(evaluator_version).to.match(/^1\.0\.0\+rules\.default-1\.[0-9a-f]{8}\+model\.none$/);
+    expect(evaluator_version).to.match(/^1\.1\.0\+rules\.default-2\.[0-9a-f]{8}\+model\.none$/);
   });
 
   it('counts the labels of an entity', () => {

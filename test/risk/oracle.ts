@@ -134,6 +134,7 @@ function putAmounts(put: Put, window: string, attempts: RiskEvent[], event: Risk
   put(`amount_sum_${window}`, sum);
   put(`amount_mean_${window}`, mean);
   if (window !== '7d' && window !== '30d') return;
+  if (window === '30d') putTypical(put, attempts, event);
   const amount = event.facts.amount_minor;
   const max = count === 0 ? undefined : Math.max(...amounts);
   put(`amount_max_${window}`, max);
@@ -154,6 +155,25 @@ function putAmounts(put: Put, window: string, attempts: RiskEvent[], event: Risk
   const deviation = thousandths(Math.sqrt(Math.max(0, Number(squares) / count - mean * mean)));
   put(`amount_deviation_${window}`, deviation);
   put(`amount_z_${window}`, thousandths((amount - mean) / Math.max(deviation, mean / 10, 1)));
+}
+
+function putTypical(put: Put, attempts: RiskEvent[], event: RiskEvent): void {
+  const own = attempts.filter(
+    ({ facts }) => facts.status === 'APPROVED' && facts.currency === event.facts.currency,
+  );
+  const means = [...Map.groupBy(own, ({ at }) => Math.floor(at / DAY)).values()]
+    .map(
+      (day) => Number(day.reduce((sum, e) => sum + BigInt(e.facts.amount_minor), 0n)) / day.length,
+    )
+    .sort((a, b) => a - b);
+  const middle = means[Math.ceil(means.length / 2) - 1];
+  const typical = middle === undefined ? undefined : thousandths(middle);
+  put('amount_typical_30d', typical);
+  const ratio = typical === undefined ? undefined : event.facts.amount_minor / typical;
+  put(
+    'amount_typical_ratio_30d',
+    ratio === undefined || typical === 0 ? undefined : thousandths(ratio),
+  );
 }
 
 function putSeen(

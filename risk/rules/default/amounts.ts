@@ -4,6 +4,25 @@ import type { Rule } from '../rule.ts';
 export const AMOUNT_RULES: readonly Rule[] = [
   ...ownHistory('card', 'card', 40, 55),
   ...ownHistory('customer', 'customer', 35, 50),
+  ...unusualSeries('card', 'card', 0),
+  ...unusualSeries('customer', 'customer', 5),
+  {
+    id: 'amount_unusual_for_card_and_merchant',
+    reason: 'AMOUNT_UNUSUAL_FOR_CARD_AND_MERCHANT',
+    points: 20,
+    applies: 'event.is_payment',
+    needs: { card_amount_count_30d: 5, merchant_amount_count_30d: 10 },
+    when: 'features.card_amount_ratio_30d >= times && features.merchant_amount_ratio_30d >= merchant_times',
+    limits: { times: 2.25, merchant_times: 3.5 },
+    message:
+      'The amount is {features.card_amount_ratio_30d} times the mean of this card and {features.merchant_amount_ratio_30d} times that of this merchant over 30 days (thresholds {times} and {merchant_times}).',
+    cases: [
+      { features: cardAndMerchant(2.25, 3.5, 10), answer: 'HIT' },
+      { features: cardAndMerchant(2.24, 3.5, 10), answer: 'NO_HIT' },
+      { features: cardAndMerchant(2.25, 3.4, 10), answer: 'NO_HIT' },
+      { features: cardAndMerchant(2.25, 3.5, 9), answer: 'INSUFFICIENT_HISTORY' },
+    ],
+  },
   {
     id: 'card_spending_24h',
     reason: 'SPENDING_BURST',
@@ -139,7 +158,45 @@ export const AMOUNT_RULES: readonly Rule[] = [
   },
 ];
 
-/** Three steps of one observation, the first too weak to need a look alone, for a card or a customer with at least five approved payments. */
+/**
+ * A stolen card that has worked once is used again: after a payment far above what is typical, the next ones that are
+ * above it too. The typical amount is a median, which the first strange payments do not move.
+ */
+function unusualSeries(entity: 'card' | 'customer', words: string, less: number): Rule[] {
+  const ratio = `${entity}_amount_typical_ratio_30d`;
+  const max = `${entity}_amount_max_7d`;
+  const typical = `${entity}_amount_typical_30d`;
+  const count = `${entity}_amount_count_30d`;
+  return [
+    { step: 'weak', times: 1, points: 15 },
+    { step: 'clear', times: 1.5, points: 50 },
+    { step: 'strong', times: 2.5, points: 65 },
+  ].map(({ step, times, points }) => ({
+    id: `${entity}_unusual_series_${step}`,
+    reason: 'SERIES_OF_UNUSUAL_AMOUNTS',
+    group: 'unusual_series',
+    points: points - less,
+    applies: 'event.is_payment',
+    needs: { [count]: 10 },
+    when: `features.${max} >= before * features.${typical} && features.${ratio} >= times`,
+    limits: { before: 3.5, times },
+    message: `Within 7 days a payment of this ${words} was at least {before} times its typical amount over 30 days, and this one is {features.${ratio}} times it (threshold {times}).`,
+    cases: [
+      { features: { [count]: 10, [max]: 350, [typical]: 100, [ratio]: times }, answer: 'HIT' },
+      { features: { [count]: 10, [max]: 349, [typical]: 100, [ratio]: 9 }, answer: 'NO_HIT' },
+      {
+        features: { [count]: 10, [max]: 350, [typical]: 100, [ratio]: times - 0.1 },
+        answer: 'NO_HIT',
+      },
+      {
+        features: { [count]: 9, [max]: 350, [typical]: 100, [ratio]: 9 },
+        answer: 'INSUFFICIENT_HISTORY',
+      },
+    ],
+  }));
+}
+
+/** Four steps of one observation, the first too weak to need a look alone, for a card or a customer with at least five approved payments. */
 function ownHistory(
   entity: 'card' | 'customer',
   words: string,
@@ -167,6 +224,19 @@ function ownHistory(
         { features: { ...enough, [ratio]: 2, [z]: 2.5 }, answer: 'HIT' },
         { features: { ...enough, [ratio]: 1.9, [z]: 9 }, answer: 'NO_HIT' },
         { features: { ...enough, [ratio]: 9, [z]: 2.4 }, answer: 'NO_HIT' },
+      ],
+    },
+    {
+      ...common,
+      id: `${entity}_amount_higher`,
+      points: 25,
+      when: `features.${ratio} >= times && features.${z} >= limit`,
+      limits: { times: 2.5, limit: 3 },
+      message: `The amount is {features.${ratio}} times the mean and {features.${z}} deviations above that of this ${words} over 30 days (thresholds {times} and {limit}).`,
+      cases: [
+        { features: { ...enough, [ratio]: 2.5, [z]: 3 }, answer: 'HIT' },
+        { features: { ...enough, [ratio]: 2.4, [z]: 9 }, answer: 'NO_HIT' },
+        { features: { ...enough, [ratio]: 9, [z]: 2.9 }, answer: 'NO_HIT' },
       ],
     },
     {
@@ -217,6 +287,15 @@ function newHigh(age: number, ratio: number, z: number) {
     merchant_amount_ratio_30d: ratio,
     merchant_amount_z_30d: z,
     merchant_amount_count_30d: 30,
+  };
+}
+
+function cardAndMerchant(ratio: number, merchantRatio: number, count: number) {
+  return {
+    card_amount_ratio_30d: ratio,
+    card_amount_count_30d: 5,
+    merchant_amount_ratio_30d: merchantRatio,
+    merchant_amount_count_30d: count,
   };
 }
 

@@ -1,0 +1,178 @@
+import type { Edges } from './bins.ts';
+import { boost, type BoostSettings, type TrainingRows } from './boost.ts';
+import { calibrated } from './model.ts';
+import { fitCalibration, type Calibration } from './calibrate.ts';
+import type { Forest } from './forest.ts';
+import {
+  calibrationBands,
+  logLoss,
+  rankingMetrics,
+  type CalibrationBand,
+  type RankingMetrics,
+  type ScoredRow,
+} from './metrics.ts';
+
+/** Judged and labelled events in the order of time, cut into bins. */
+export interface LearningRows extends TrainingRows {
+  readonly edges: Edges;
+  /** Instant of each event, ms since 1970 UTC, ascending. */
+  readonly at: Float64Array;
+  /** Card or customer of each event; empty where it names none. */
+  readonly cards: readonly string[];
+  /** What the service answered when the event came: the live model's probability, else the score of the rules. */
+  readonly answered: Float64Array;
+}
+
+/** What a learning yields. */
+export interface Learned {
+  readonly forest: Forest;
+  readonly calibration: Calibration;
+  readonly metrics: LearningMetrics;
+}
+
+/** How a model was measured: on the last part of the time, which the measured forest had not seen. */
+export interface LearningMetrics extends RankingMetrics {
+  readonly log_loss: number;
+  readonly calibration: readonly CalibrationBand[];
+  /** The same events as the service answered them when they came. */
+  readonly answered: RankingMetrics;
+  readonly rows: number;
+  readonly frauds: number;
+  readonly validation_rows: number;
+  readonly validation_frauds: number;
+  readonly trees: number;
+  readonly trained_from: string;
+  readonly trained_to: string;
+  readonly validated_from: string;
+}
+
+/** Too little is known to learn from; the message says what is missing. */
+export class TooFewLabels extends Error {
+  override readonly name = 'TooFewLabels';
+}
+
+/** Settings of every model; a change makes other models and is seen in their stored settings. */
+export const LEARNING: BoostSettings = {
+  trees: 300,
+  rate: 0.05,
+  leaves: 12,
+  leafRows: 20,
+  shrink: 5,
+  gain: 0.01,
+  featureShare: 0.3,
+  rowShare: 0.7,
+  seed: 1,
+};
+
+/** Share of the time that is kept for validation, at the end. */
+const VALIDATION_SHARE = 0.25;
+const LEAST_FRAUDS = 40;
+const LEAST_VALIDATION_FRAUDS = 15;
+/** The validation is looked at after this many trees, and waits this many for something better. */
+const LOOK_EVERY = 10;
+const PATIENCE = 60;
+
+/**
+ * Learns a model in two passes: on the earlier part of the time, measured, calibrated and stopped by the later part; then
+ * on all of it, with as many trees as were best. Deterministic.
+ *
+ * @param onProgress  gets the share that is done, 0 to 1
+ * @throws TooFewLabels
+ */
+export function learn(
+  rows: LearningRows,
+  settings: BoostSettings,
+  onProgress: (share: number) => void,
+): Learned {
+  const count = rows.at.length;
+  const [first, last] = [rows.at[0] ?? 0, rows.at[count - 1] ?? 0];
+  const split = last - (last - first) * VALIDATION_SHARE;
+  const earlier = indexes(count, (row) => (rows.at[row] as number) < split);
+  const later = indexes(count, (row) => (rows.at[row] as number) >= split);
+  const frauds = fraudsAmong(rows, earlier);
+  const laterFrauds = fraudsAmong(rows, later);
+  if (frauds < LEAST_FRAUDS || laterFrauds < LEAST_VALIDATION_FRAUDS) {
+    throw new TooFewLabels(
+      `${frauds + laterFrauds} labelled frauds are too few to learn from: ${LEAST_FRAUDS} are needed before ${iso(split)} (there are ${frauds}) and ${LEAST_VALIDATION_FRAUDS} after it (there are ${laterFrauds}).`,
+    );
+  }
+
+  let best = { precision: -1, tree: 0, logits: new Float64Array(0) };
+  boost(rows, earlier, settings, (tree, logits) => {
+    onProgress((tree / settings.trees) * 0.5);
+    if ((tree + 1) % LOOK_EVERY !== 0 && tree + 1 !== settings.trees) return true;
+    const seen = Float64Array.from(later, (row) => logits[row] as number);
+    const { average_precision } = rankingMetrics(scoredRows(rows, later, seen));
+    if (average_precision > best.precision) {
+      best = { precision: average_precision, tree: tree + 1, logits: seen };
+    }
+    return tree + 1 - best.tree < PATIENCE;
+  });
+  const calibration = fitCalibration(
+    best.logits,
+    Uint8Array.from(later, (row) => rows.labels[row] as number),
+    Float64Array.from(later, (row) => rows.weights[row] as number),
+  );
+  const judged = scoredRows(
+    rows,
+    later,
+    best.logits.map((logit) => calibrated(logit, calibration)),
+  );
+  const forest = boost(
+    rows,
+    indexes(count, () => true),
+    { ...settings, trees: best.tree },
+    (tree) => {
+      onProgress(0.5 + (tree / best.tree) * 0.5);
+      return true;
+    },
+  );
+  return {
+    forest,
+    calibration,
+    metrics: {
+      ...rankingMetrics(judged),
+      log_loss: logLoss(judged),
+      calibration: calibrationBands(judged),
+      answered: rankingMetrics(
+        scoredRows(
+          rows,
+          later,
+          Float64Array.from(later, (row) => rows.answered[row] as number),
+        ),
+      ),
+      rows: count,
+      frauds: frauds + laterFrauds,
+      validation_rows: later.length,
+      validation_frauds: laterFrauds,
+      trees: best.tree,
+      trained_from: iso(first),
+      trained_to: iso(last),
+      validated_from: iso(split),
+    },
+  };
+}
+
+function scoredRows(rows: LearningRows, chosen: Uint32Array, scores: Float64Array): ScoredRow[] {
+  return Array.from(chosen, (row, index) => ({
+    score: scores[index] as number,
+    isFraud: rows.labels[row] === 1,
+    weight: rows.weights[row] as number,
+    day: Math.floor((rows.at[row] as number) / 86_400_000),
+    card: rows.cards[row] ?? '',
+  }));
+}
+
+function indexes(count: number, isChosen: (row: number) => boolean): Uint32Array {
+  return Uint32Array.from(Array.from({ length: count }, (_, row) => row).filter(isChosen));
+}
+
+function fraudsAmong({ labels }: LearningRows, chosen: Uint32Array): number {
+  let frauds = 0;
+  for (const row of chosen) frauds += labels[row] as number;
+  return frauds;
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}
