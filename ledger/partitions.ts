@@ -9,10 +9,17 @@ const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
  * Creates the daily partitions of the bulk tables for `at` and the days after it. Needs the owning role; safe to
  * repeat and to run from several processes under the migration lock. A day whose rows already went to the default
  * partition stays there. Returns how many were created.
+ *
+ * @param tables  those of an older schema, which may lack some
  */
-export async function createPartitions(db: Db, at: number, days: number): Promise<number> {
+export async function createPartitions(
+  db: Db,
+  at: number,
+  days: number,
+  tables: readonly { readonly table: string }[] = PARTITIONED_TABLES,
+): Promise<number> {
   let created = 0;
-  for (const { table } of PARTITIONED_TABLES) {
+  for (const { table } of tables) {
     for (let offset = 0; offset < days; offset += 1) {
       const from = dayOf(at + offset * DAY_MS);
       const until = dayOf(at + (offset + 1) * DAY_MS);
