@@ -37,6 +37,7 @@ export const INGEST_LIMITS: IngestLimits = {
 /** What a group commit reports, for metrics: never what was in it. */
 export interface GroupReport {
   readonly rows: number;
+  readonly bytes: number;
   readonly milliseconds: number;
 }
 
@@ -183,6 +184,7 @@ export class IngestQueue {
       const settlements = await this.#commit(group);
       this.#options.onGroup?.({
         rows: group.length,
+        bytes: group.reduce((sum, item) => sum + item.bytes, 0),
         milliseconds: performance.now() - started,
       });
       this.#answer(group, settlements);

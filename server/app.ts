@@ -12,6 +12,7 @@ import { giveRequestId } from './middleware/request-id.ts';
 import { requireSoundRequest } from './middleware/request-line.ts';
 import { createDocsRouter } from './docs.ts';
 import { logFault } from './log.ts';
+import { registerGauge } from './metrics.ts';
 import { requireReady, type Readiness } from './readiness.ts';
 import type { Wiring } from './wire.ts';
 
@@ -37,6 +38,12 @@ export function createApp(options: AppOptions): Koa<RestState> {
     idleMs: options.bodyIdleMs,
     isFull: () => api.services.ingest.isFull,
   });
+  registerGauge(
+    metrics,
+    'transaction_risk_body_bytes',
+    'Bytes set aside for request bodies that are being received.',
+    () => bodies.inFlightBytes,
+  );
   const app = new Koa<RestState>();
   app.silent = true;
   app.use(giveRequestId);

@@ -7,6 +7,7 @@ export interface Metrics {
   readonly requestSeconds: Histogram<'operation'>;
   readonly refusals: Counter<'reason'>;
   readonly groupRows: Histogram;
+  readonly groupBytes: Histogram;
   readonly groupSeconds: Histogram;
   readonly evaluations: Counter<'outcome'>;
   readonly acceptToResultSeconds: Histogram;
@@ -52,6 +53,12 @@ export function createMetrics(): Metrics {
       buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
       registers,
     }),
+    groupBytes: new Histogram({
+      name: 'transaction_risk_group_bytes',
+      help: 'Bytes of the submissions of one group commit.',
+      buckets: [4_096, 16_384, 65_536, 262_144, 1_048_576, 2_097_152],
+      registers,
+    }),
     groupSeconds: new Histogram({
       name: 'transaction_risk_group_seconds',
       help: 'Time of one group commit.',
@@ -86,15 +93,23 @@ export function createMetrics(): Metrics {
 
 /** Adds the values that are read on demand. */
 export function registerGauges(metrics: Metrics, gauges: Gauges): void {
-  const read = (name: string, help: string, value: () => number): Gauge =>
-    new Gauge({
-      name,
-      help,
-      registers: [metrics.registry],
-      collect() {
-        this.set(value());
-      },
-    });
+  const read = (name: string, help: string, value: () => number): void =>
+    registerGauge(metrics, name, help, value);
   read('transaction_risk_queue_rows', 'Submissions waiting for a group commit.', gauges.queuedRows);
   read('transaction_risk_queue_bytes', 'Bytes of those submissions.', gauges.queuedBytes);
+}
+
+/** Adds one value that is read on demand. */
+export function registerGauge(
+  metrics: Metrics,
+  name: string,
+  help: string,
+  value: () => number,
+): void {
+  const gauge: Gauge = new Gauge({
+    name,
+    help,
+    registers: [metrics.registry],
+    collect: () => gauge.set(value()),
+  });
 }

@@ -229,8 +229,9 @@ export function wire(options: WireOptions): Wiring {
     pool,
     enqueue: (db, rows) => enqueueEvaluations(boss, db, rows),
     now: () => clock.now(),
-    onGroup({ rows, milliseconds }) {
+    onGroup({ rows, bytes, milliseconds }) {
       metrics.groupRows.observe(rows);
+      metrics.groupBytes.observe(bytes);
       metrics.groupSeconds.observe(milliseconds / 1000);
     },
     onFault: fault('ingest'),

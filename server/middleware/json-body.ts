@@ -34,6 +34,11 @@ export class BodyReader {
     this.#options = options;
   }
 
+  /** Bytes set aside for the bodies that are being received. */
+  get inFlightBytes(): number {
+    return this.#inFlight;
+  }
+
   /**
    * The parsed body of a request.
    *

@@ -62,7 +62,10 @@ describe('/metrics', () => {
     expect(value(text, 'transaction_risk_evaluations_total{outcome="succeeded"}')).to.equal(1);
     expect(value(text, 'transaction_risk_accept_to_result_seconds_count')).to.equal(1);
     expect(value(text, 'transaction_risk_group_rows_sum')).to.equal(1);
+    // The body as it is stored, and about a kilobyte of overhead that is set aside for each.
+    expect(value(text, 'transaction_risk_group_bytes_sum')).to.be.within(1_200, 3_000);
     expect(text).to.include('transaction_risk_queue_rows 0');
+    expect(text).to.include('transaction_risk_body_bytes 0');
     for (const secret of [
       'site-canary',
       apiKey,
