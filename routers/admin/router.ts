@@ -9,6 +9,7 @@ import { operators } from './operators.ts';
 import { reports } from './reports.ts';
 import { sites } from './sites.ts';
 import { tasks } from './tasks.ts';
+import { webhooks } from './webhooks.ts';
 
 /** What internal tools call, at /admin/trpc. None of it carries REST metadata, so none of it reaches /v1. */
 export const adminRouter = router({
@@ -18,6 +19,7 @@ export const adminRouter = router({
   credentials,
   dead_letters: deadLetters,
   tasks,
+  webhooks,
   reports,
   operators,
   events,

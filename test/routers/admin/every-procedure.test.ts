@@ -23,6 +23,8 @@ const OF_OPERATORS = new Set([
   'dead_letters.redrive',
   'dead_letters.discard',
   'tasks.cancel',
+  'webhooks.activate',
+  'webhooks.disable',
   'webhooks.resend',
   'webhooks.recover',
 ]);

@@ -5,6 +5,7 @@ import { operatorsWalk } from './operators.ts';
 import { reportsWalk } from './reports.ts';
 import { sitesWalk } from './sites.ts';
 import { tasksWalk } from './tasks.ts';
+import { webhooksWalk } from './webhooks.ts';
 import type { RouterWalk } from './walk.ts';
 
 /** The whole router, in the order in which it is walked: a Site first, what needs one afterwards. */
@@ -14,6 +15,7 @@ export const WALKS: readonly RouterWalk[] = [
   gatesWalk,
   deadLettersWalk,
   tasksWalk,
+  webhooksWalk,
   reportsWalk,
   operatorsWalk,
 ];
