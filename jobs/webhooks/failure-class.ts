@@ -37,7 +37,9 @@ export function failureClassOf(error: unknown): FailureClass {
     }
     if (TLS.test(code)) return 'TLS';
     if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT') return 'TIMEOUT';
-    if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return 'PROTOCOL';
+    // Some errors of the parser have a name and no code.
+    const unreadable = current.name === 'HTTPParserError' || code.startsWith('HPE_');
+    if (unreadable || code === 'UND_ERR_HEADERS_OVERFLOW') return 'PROTOCOL';
     if (CONNECT.has(code)) return 'CONNECT';
     if (DNS.test(code)) return 'DNS';
     if (current instanceof AggregateError && current.errors.length > 0) {
