@@ -114,6 +114,40 @@ export type Settings = Readonly<z.infer<typeof schema>>;
  * @throws ConfigError naming every wrong setting; never its value, which may be a secret
  */
 export function readSettings(environment: NodeJS.ProcessEnv = process.env): Settings {
+  const settings = parseSettings(environment);
+  if (settings.DATABASE_URL !== undefined && settings.ADMIN_TOKEN === undefined) {
+    throw new ConfigError(
+      'ADMIN_TOKEN (at least 32 characters) must be set together with DATABASE_URL, so that all processes share it.',
+    );
+  }
+  if (settings.DATABASE_URL !== undefined && settings.SECRETS_KEY === undefined) {
+    throw new ConfigError(
+      'SECRETS_KEY (base64 of 32 bytes) must be set together with DATABASE_URL, so that all processes share it and it outlives this machine.',
+    );
+  }
+  return Object.freeze(settings);
+}
+
+/** What a command beside the service needs to reach its database. */
+export type DatabaseSettings = Pick<Settings, (typeof DATABASE_SETTINGS)[number]>;
+
+const DATABASE_SETTINGS = [
+  'DATABASE_URL',
+  'MIGRATION_DATABASE_URL',
+  'DATABASE_BACKEND',
+  'DATA_DIR',
+] as const;
+
+/** Reads only those: what else a service needs beside DATABASE_URL no backup needs. @throws ConfigError */
+export function readDatabaseSettings(
+  environment: NodeJS.ProcessEnv = process.env,
+): DatabaseSettings {
+  return parseSettings(
+    Object.fromEntries(DATABASE_SETTINGS.map((name) => [name, environment[name]])),
+  );
+}
+
+function parseSettings(environment: NodeJS.ProcessEnv): z.infer<typeof schema> {
   const given = Object.fromEntries(
     Object.keys(SETTINGS).flatMap((name) => {
       const value = environment[name];
@@ -139,15 +173,5 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Sett
       'DATABASE_BACKEND=citus needs DATABASE_URL: the embedded database is PostgreSQL.',
     );
   }
-  if (settings.DATABASE_URL !== undefined && settings.ADMIN_TOKEN === undefined) {
-    throw new ConfigError(
-      'ADMIN_TOKEN (at least 32 characters) must be set together with DATABASE_URL, so that all processes share it.',
-    );
-  }
-  if (settings.DATABASE_URL !== undefined && settings.SECRETS_KEY === undefined) {
-    throw new ConfigError(
-      'SECRETS_KEY (base64 of 32 bytes) must be set together with DATABASE_URL, so that all processes share it and it outlives this machine.',
-    );
-  }
-  return Object.freeze(settings);
+  return settings;
 }

@@ -1,4 +1,4 @@
-import type { Settings } from '../config.ts';
+import type { DatabaseSettings } from '../config.ts';
 import { startEmbeddedPostgres } from '../embedded-postgres/index.ts';
 import { findRunning } from '../embedded-postgres/running.ts';
 import type { DatabaseUrls } from '../service.ts';
@@ -15,7 +15,7 @@ export interface ReachedDatabase extends DatabaseUrls {
  * @throws EmbeddedPostgresError with one sentence
  */
 export async function reachDatabase(
-  settings: Settings,
+  settings: DatabaseSettings,
   tell: (line: string) => void,
 ): Promise<ReachedDatabase> {
   if (settings.DATABASE_URL !== undefined) {

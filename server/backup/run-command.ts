@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { failureKind } from '../../ledger/failures.ts';
-import { ConfigError, readSettings, type Settings } from '../config.ts';
+import { ConfigError, readDatabaseSettings, type DatabaseSettings } from '../config.ts';
 import { EmbeddedPostgresError } from '../embedded-postgres/index.ts';
 import { MigrationRefused } from '../migrate.ts';
 import { BackupError } from './backup-error.ts';
@@ -16,7 +16,7 @@ export const SERVICE_VERSION: string = (
 
 /** What a command is called with. */
 export interface CommandCall {
-  readonly settings: Settings;
+  readonly settings: DatabaseSettings;
   readonly values: Readonly<Record<string, string | undefined>>;
   readonly flags: ReadonlySet<string>;
   /** What stands without a name. */
@@ -68,7 +68,7 @@ export async function runCommand(
   }
   try {
     process.exitCode = await work({
-      settings: readSettings(),
+      settings: readDatabaseSettings(),
       values: Object.fromEntries(
         Object.entries(given).flatMap(([name, value]) =>
           typeof value === 'string' ? [[name, value]] : [],
@@ -92,7 +92,7 @@ export async function runCommand(
           ? 'The database cannot be reached; check DATABASE_URL, or start the service once.'
           : `The command failed (${faultOf(error)}); nothing that it had begun is kept.`,
     );
-    process.exitCode = away ? 3 : error instanceof ConfigError ? 2 : 1;
+    process.exitCode = error instanceof ConfigError ? 2 : away && !isSentence ? 3 : 1;
   }
 }
 
