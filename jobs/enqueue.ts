@@ -1,6 +1,7 @@
 import { fromKysely, type PgBoss } from 'pg-boss';
 import type { EvaluateJob } from '../contract/jobs.ts';
-import type { Db } from '../ledger/database.ts';
+import { JOBS_MISSING } from '../ledger/contested.ts';
+import { run, type Db } from '../ledger/database.ts';
 import { evaluationJobId } from '../ledger/ids.ts';
 import type { LedgerRef } from '../ledger/load-batch.ts';
 import { EVALUATE } from './queues.ts';
@@ -24,6 +25,29 @@ export async function enqueueEvaluations(
     returnId: true,
   });
   return ids?.length ?? 0;
+}
+
+/**
+ * Inserts the evaluation jobs of new ledger rows as a statement that undoes the transaction unless it inserted all of
+ * them, so that nobody has to wait for its answer before the commit.
+ */
+export async function enqueueAllEvaluations(
+  boss: PgBoss,
+  db: Db,
+  refs: readonly LedgerRef[],
+): Promise<void> {
+  const demanding = {
+    executeSql: async (sql: string, parameters: unknown[] = []) => {
+      await run(
+        db,
+        `with inserted as (${sql})
+         select case when count(*) = $2::int then 0 else refuse_commit('${JOBS_MISSING}') end from inserted`,
+        [...parameters, refs.length],
+      );
+      return { rows: [] };
+    },
+  };
+  await boss.insert(EVALUATE, refs.map(jobOf), { db: demanding, returnId: true });
 }
 
 /**

@@ -1,8 +1,8 @@
 import { Refusal } from '../contract/errors.ts';
 import type { OutcomeLabel } from '../contract/outcome.ts';
+import { bindOutcomeKey } from './bind-outcome-key.ts';
 import { run, type Db } from './database.ts';
 import { addEntityLabels } from './entity-labels.ts';
-import { insertKeys } from './ingest-statements.ts';
 import { outcomeRecorded } from './webhook-causes.ts';
 import type { RecordWebhookEvents } from './webhook-events.ts';
 
@@ -13,8 +13,8 @@ export interface LabelSubmission {
   readonly sourceEventId: string;
   readonly outcomeLabel: OutcomeLabel;
   readonly keyHash: string;
-  /** SHA-256 over path id and body: the same key with another id is another request. */
-  readonly fingerprint: Buffer;
+  /** SHA-256 over path id and body, as hex: the same key with another id is another request. */
+  readonly fingerprint: string;
   readonly labelledAt: number;
 }
 
@@ -64,24 +64,9 @@ export async function appendLabel(
   if (event === undefined) throw new Refusal('TRANSACTION_NOT_FOUND');
   const ingestionId = BigInt(event.id);
   const answer = { ingestionId, sourceEventId: label.sourceEventId };
-  const bound = await insertKeys(db, 'outcome', [
-    {
-      siteId: label.siteId,
-      keyHash: label.keyHash,
-      fingerprint: label.fingerprint,
-      ingestionId,
-      createdAt: label.labelledAt,
-    },
-  ]);
-  if (bound === 0) {
-    const { rows: winners } = await run<{ fingerprint: Buffer }>(
-      db,
-      `select fingerprint from idempotency_key where site_id = $1 and operation = 'outcome' and key_hash = $2`,
-      [label.siteId, label.keyHash],
-    );
-    if (winners[0]?.fingerprint.equals(label.fingerprint) === true) {
-      return { ...answer, added: false, replayed: true };
-    }
+  const bound = await bindOutcomeKey(db, { ...label, ingestionId, createdAt: label.labelledAt });
+  if (bound === 'same') return { ...answer, added: false, replayed: true };
+  if (bound === 'other') {
     throw new Refusal('IDEMPOTENCY_CONFLICT', {
       details: ['Idempotency-Key: was used with a different payload'],
     });

@@ -12,99 +12,116 @@ import {
   type Numbered,
   type UsageChange,
 } from './ingest-statements.ts';
+import { admitToWindows, type WindowState } from './rate-window.ts';
 import type { Acceptance } from './submission.ts';
 import { together } from './transactions.ts';
 
 /** What became of one submission of a group. `again`: it must wait for a neighbour of the group and be tried anew. */
 export type Settlement = Acceptance | Refusal | 'again';
 
-/** Another process or the database's contents crossed this attempt: roll back, look what is stored, try again. */
-export class Contested extends Error {
-  override name = 'Contested';
+/** Inserts the evaluation jobs of new ledger rows in the same transaction, or undoes it. */
+export type EnqueueEvaluations = (db: Db, rows: readonly Numbered[]) => Promise<void>;
+
+/** How a group is written. */
+export interface CommitOptions {
+  readonly now: number;
+  readonly enqueue: EnqueueEvaluations;
 }
 
-/** Inserts the evaluation jobs of new ledger rows in the same transaction; returns how many were inserted. */
-export type EnqueueEvaluations = (db: Db, rows: readonly Numbered[]) => Promise<number>;
+/** A group that is taken to be new events only, ready to be sent. */
+export interface FreshGroup {
+  /** How many statements `write` sends. */
+  readonly statements: number;
+  /** Positions of the items that `write` accepts; the others wait for them. */
+  readonly fresh: readonly number[];
+  /** Writes them or undoes the transaction; returns the rate windows of what was not admitted before. */
+  readonly write: (db: Db) => Promise<WindowState[]>;
+}
+
+/*
+ * A group writes rate windows, usage, idempotency keys, ledger rows, payloads and evaluation jobs in one transaction,
+ * or nothing. Locks are taken in one order everywhere (windows, usage counters, keys, ledger), each statement sorted by
+ * its key: two processes with crossing groups dead-lock otherwise.
+ *
+ * The usual group is new events only: its statements are sent at once with their commit, and each refuses the whole
+ * transaction if it meets anything else. Then the group is written again by `commitKnown`, which first reads what is
+ * stored under the keys and ids, so that replays are answered, conflicts refused and only new rows counted.
+ *
+ * The race that shapes this: A and B insert the same key at once. B waits for A's commit, then cannot insert. In the
+ * same statement B sees neither a row of its own nor A's. So everything of B rolls back (`isContested`), and its next
+ * attempt sees A's row in a statement of its own.
+ */
+
+/** Prepares the writing of a group in one trip. @param unadmitted requests that the rate limit has yet to admit */
+export function freshGroup(
+  items: readonly Numbered[],
+  isAdmitted: (index: number) => boolean,
+  options: CommitOptions,
+): FreshGroup {
+  const fresh = claimKeys(items, []);
+  const rows = fresh.map((index) => at(items, index));
+  const wanted = new Map<bigint, number>();
+  for (const index of fresh) {
+    if (isAdmitted(index)) continue;
+    const { credentialId } = at(items, index);
+    wanted.set(credentialId, (wanted.get(credentialId) ?? 0) + 1);
+  }
+  const changes = usageChanges(rows);
+  return {
+    statements: wanted.size > 0 ? 6 : 5,
+    fresh,
+    async write(db) {
+      const [windows] = await together(
+        wanted.size > 0 ? admitToWindows(db, wanted, 'refused') : Promise.resolve([]),
+        addUsage(db, changes, options.now, 'refused'),
+        insertRows(db, rows, rows.map(bindingOf), options.enqueue),
+      );
+      return windows;
+    },
+  };
+}
 
 /**
- * Writes a group inside the caller's transaction: usage, idempotency keys, ledger rows, payloads and evaluation jobs,
- * or nothing.
+ * Writes a group of which some may be stored already, conflict with each other or find their quota used up. Needs an
+ * open transaction.
  *
- * Locks are taken in one order everywhere (usage counters, keys, ledger), each statement sorted by its key: two
- * processes with crossing groups dead-lock otherwise.
- *
- * The usual group is new events only: five statements that are sent at once and checked afterwards. Anything else
- * (`lookFirst`) first reads what is stored under the keys and ids, so that replays are answered, conflicts refused and
- * only new rows counted.
- *
- * The race that shapes this: A and B insert the same key at once. B waits for A's commit, then inserts nothing. In the
- * same statement B sees neither a row of its own nor A's, and its ledger row would be a second event under one key.
- * So a statement that inserted fewer rows than it was given throws {@link Contested}, everything rolls back, and the
- * next attempt sees A's row in a statement of its own.
- *
- * @throws Contested, or what the database throws; the caller must roll back either way
+ * @throws what `isContested` knows, or anything the database throws; the caller must roll back either way
  */
-export async function commitGroup(
+export async function commitKnown(
   db: Db,
   items: readonly Numbered[],
-  options: {
-    readonly lookFirst: boolean;
-    readonly now: number;
-    readonly enqueue: EnqueueEvaluations;
-  },
+  options: CommitOptions,
 ): Promise<Settlement[]> {
   const settlements: (Settlement | undefined)[] = items.map(() => undefined);
   const bindings: KeyBinding[] = [];
-  let fresh: readonly number[];
-  if (options.lookFirst) {
-    await settleKnown(db, items, settlements, bindings);
-    fresh = await countUsage(db, items, claimKeys(items, settlements), settlements, options);
-    await insertRows(
-      db,
-      fresh.map((index) => at(items, index)),
-      bindings,
-      options.enqueue,
-    );
-  } else {
-    fresh = claimKeys(items, settlements);
-    // All of it is sent at once; whatever turns out not to be new rolls everything back.
-    await together(
-      countUsage(db, items, fresh, settlements, options),
-      insertRows(
-        db,
-        fresh.map((index) => at(items, index)),
-        bindings,
-        options.enqueue,
-      ),
-    );
-  }
-  for (const index of fresh) {
-    const { ingestionId, sourceEventId, receivedAt } = at(items, index);
-    settlements[index] = { ingestionId, sourceEventId, receivedAt, replayed: false };
-  }
+  await settleKnown(db, items, settlements, bindings);
+  const fresh = await countUsage(db, items, claimKeys(items, settlements), settlements, options);
+  const rows = fresh.map((index) => at(items, index));
+  await insertRows(db, rows, [...bindings, ...rows.map(bindingOf)], options.enqueue);
+  for (const index of fresh) settlements[index] = acceptanceOf(at(items, index));
   return settlements.map((settlement) => settlement ?? 'again');
 }
 
-/** Keys, ledger rows, payloads and jobs, sent together in this order. @throws Contested when any was there already */
+/** Keys, ledger rows, payloads and jobs, sent together in this order. */
 async function insertRows(
   db: Db,
   rows: readonly Numbered[],
-  bindings: KeyBinding[],
+  bindings: readonly KeyBinding[],
   enqueue: EnqueueEvaluations,
 ): Promise<void> {
-  for (const row of rows) bindings.push(bindingOf(row, row.ingestionId));
   if (bindings.length === 0) return;
-  const [keys, ledger, , jobs] = await together(
-    insertKeys(db, 'event', bindings),
-    rows.length === 0 ? Promise.resolve(0) : insertLedgerRows(db, rows),
-    rows.length === 0 ? Promise.resolve() : insertPayloads(db, rows),
-    rows.length === 0 ? Promise.resolve(0) : enqueue(db, rows),
-  );
-  if (keys !== bindings.length || ledger !== rows.length) throw new Contested();
-  if (jobs !== rows.length) {
-    throw new Error(`${rows.length} ledger rows but ${jobs} evaluation jobs`);
-  }
+  const keys = insertKeys(db, bindings);
+  if (rows.length === 0) return keys;
+  await together(keys, insertLedgerRows(db, rows), insertPayloads(db, rows), enqueue(db, rows));
 }
+
+/** The answer to a submission that was accepted now. */
+export const acceptanceOf = (item: Numbered): Acceptance => ({
+  ingestionId: item.ingestionId,
+  sourceEventId: item.sourceEventId,
+  receivedAt: item.receivedAt,
+  replayed: false,
+});
 
 function at<T>(list: readonly T[], index: number): T {
   const item = list[index];
@@ -112,7 +129,9 @@ function at<T>(list: readonly T[], index: number): T {
   return item;
 }
 
-const bindingOf = (item: Numbered, ingestionId: bigint): KeyBinding => ({
+const bindingOf = (item: Numbered): KeyBinding => bindingTo(item, item.ingestionId);
+
+const bindingTo = (item: Numbered, ingestionId: bigint): KeyBinding => ({
   siteId: item.siteId,
   keyHash: item.keyHash,
   fingerprint: item.payloadHash,
@@ -131,19 +150,20 @@ async function settleKnown(
   const byEvent = new Map<number, Settlement>();
   for (const found of await findExisting(db, items)) {
     const item = at(items, found.index);
-    const settlement = found.fingerprint.equals(item.payloadHash)
-      ? {
-          ingestionId: found.ingestionId,
-          sourceEventId: found.sourceEventId,
-          receivedAt: found.receivedAt,
-          // An earlier attempt of this very submission whose commit was not confirmed is no replay.
-          replayed: found.ingestionId !== item.ingestionId,
-        }
-      : new Refusal('IDEMPOTENCY_CONFLICT', {
-          details: [
-            `${found.boundBy === 'key' ? 'Idempotency-Key' : 'source_event_id'}: was used with a different payload`,
-          ],
-        });
+    const settlement =
+      found.fingerprint === item.payloadHash
+        ? {
+            ingestionId: found.ingestionId,
+            sourceEventId: found.sourceEventId,
+            receivedAt: found.receivedAt,
+            // An earlier attempt of this very submission whose commit was not confirmed is no replay.
+            replayed: found.ingestionId !== item.ingestionId,
+          }
+        : new Refusal('IDEMPOTENCY_CONFLICT', {
+            details: [
+              `${found.boundBy === 'key' ? 'Idempotency-Key' : 'source_event_id'}: was used with a different payload`,
+            ],
+          });
     (found.boundBy === 'key' ? byKey : byEvent).set(found.index, settlement);
   }
   const bound = new Set<string>();
@@ -158,7 +178,7 @@ async function settleKnown(
     const key = keyName(item);
     if (bound.has(key)) continue;
     bound.add(key);
-    bindings.push(bindingOf(item, known.ingestionId));
+    bindings.push(bindingTo(item, known.ingestionId));
     settlements[index] = known;
   }
 }
@@ -189,48 +209,46 @@ function claimKeys(
   return fresh;
 }
 
+/** What rows count for, by credential and month. */
+function usageChanges(rows: readonly Numbered[]): UsageChange[] {
+  const changes = new Map<string, UsageChange & { count: number }>();
+  for (const { siteId, credentialId, receivedAt } of rows) {
+    const month = utcMonth(receivedAt);
+    const name = `${credentialId}/${month}`;
+    const change = changes.get(name);
+    if (change === undefined) changes.set(name, { siteId, credentialId, month, count: 1 });
+    else change.count += 1;
+  }
+  return [...changes.values()];
+}
+
 /** Counts new events; past a credential's capacity the last to arrive are refused. Returns those that may go on. */
 async function countUsage(
   db: Db,
   items: readonly Numbered[],
   fresh: readonly number[],
   settlements: (Settlement | undefined)[],
-  options: { readonly lookFirst: boolean; readonly now: number },
+  options: CommitOptions,
 ): Promise<number[]> {
   if (fresh.length === 0) return [];
-  const groups = new Map<string, { change: UsageChange; members: number[] }>();
-  for (const index of fresh) {
-    const { siteId, credentialId, receivedAt } = at(items, index);
-    const month = utcMonth(receivedAt);
-    const name = `${credentialId}/${month}`;
-    const group = groups.get(name);
-    if (group === undefined) {
-      groups.set(name, { change: { siteId, credentialId, month, count: 1 }, members: [index] });
-    } else {
-      group.members.push(index);
-      group.change = { ...group.change, count: group.change.count + 1 };
-    }
-  }
-  const counted = await addUsage(
-    db,
-    [...groups.values()].map((group) => group.change),
-    options.now,
-  );
+  const changes = usageChanges(fresh.map((index) => at(items, index)));
   const refused = new Set<number>();
   const corrections: UsageChange[] = [];
-  for (const usage of counted) {
-    const group = groups.get(`${usage.credentialId}/${usage.month}`);
-    const over = Math.min(overrun(usage), group?.members.length ?? 0);
-    if (group === undefined || over === 0) continue;
-    // Some may be replays, which never count: find out before refusing anybody.
-    if (!options.lookFirst) throw new Contested();
-    corrections.push({ ...group.change, count: -over });
-    for (const index of group.members.slice(-over)) {
+  for (const usage of await addUsage(db, changes, options.now, 'told')) {
+    const members = fresh.filter((index) => {
+      const { credentialId, receivedAt } = at(items, index);
+      return credentialId === usage.credentialId && utcMonth(receivedAt) === usage.month;
+    });
+    const over = Math.min(overrun(usage), members.length);
+    const first = members[0];
+    if (over === 0 || first === undefined) continue;
+    corrections.push({ ...usage, siteId: at(items, first).siteId, count: -over });
+    for (const index of members.slice(-over)) {
       refused.add(index);
       settlements[index] = quotaRefusal(usage, at(items, index).receivedAt);
     }
   }
-  if (corrections.length > 0) await addUsage(db, corrections, options.now);
+  if (corrections.length > 0) await addUsage(db, corrections, options.now, 'told');
   return fresh.filter((index) => !refused.has(index));
 }
 

@@ -1,17 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../contract/errors.ts';
 import {
-  Contested,
-  commitGroup,
+  acceptanceOf,
+  commitKnown,
+  freshGroup,
+  type CommitOptions,
   type EnqueueEvaluations,
   type Settlement,
 } from './commit-group.ts';
+import { isContested } from './contested.ts';
 import type { Db } from './database.ts';
 import { failureKind } from './failures.ts';
 import type { IdSource } from './ids.ts';
 import type { Numbered } from './ingest-statements.ts';
 import type { Acceptance, Submission } from './submission.ts';
-import type { Transaction } from './transactions.ts';
+import { nextDecisions, type Admission, type RateDecision } from './rate-window.ts';
+import type { OneTrip, Transaction } from './transactions.ts';
 
 /** Bounds of the queue. Past them a submission is refused at once, so memory stays flat under any offered load. */
 export interface IngestLimits {
@@ -45,6 +49,10 @@ export interface GroupReport {
 export interface IngestQueueOptions {
   /** Runs work in one transaction; rolls back when it throws. */
   readonly transaction: Transaction;
+  /** The same for statements that need no answer of each other. */
+  readonly oneTrip: OneTrip;
+  /** Admits one request by itself, where its group could not. */
+  readonly admit: (credentialId: bigint) => Promise<RateDecision>;
   readonly ids: IdSource;
   readonly pool: () => Db;
   readonly enqueue: EnqueueEvaluations;
@@ -57,6 +65,7 @@ export interface IngestQueueOptions {
 
 interface Waiting {
   readonly submission: Submission;
+  readonly admission: Admission | undefined;
   readonly bytes: number;
   ingestionId: bigint | undefined;
   /** Something may be stored under its key or id: the group looks before it inserts. */
@@ -107,10 +116,12 @@ export class IngestQueue {
   /**
    * Resolves once the submission is committed together with its evaluation job.
    *
-   * @throws Refusal: IDEMPOTENCY_CONFLICT, API_QUOTA_EXCEEDED, INGESTION_UNAVAILABLE (also when a commit's result is
+   * @param admission of a request that the rate limit has not admitted yet: decided here, before anything is answered
+   *   but INGESTION_UNAVAILABLE
+   * @throws Refusal: RATE_LIMITED, IDEMPOTENCY_CONFLICT, API_QUOTA_EXCEEDED, INGESTION_UNAVAILABLE (also when a commit's result is
    *   unknown: repeating with the same key is safe), CONTRACT_VALIDATION_FAILED if the database cannot hold the data
    */
-  submit(submission: Submission): Promise<Acceptance> {
+  submit(submission: Submission, admission?: Admission): Promise<Acceptance> {
     const bytes = Buffer.byteLength(submission.body) + 1_024;
     if (this.isFull) {
       return Promise.reject(unavailable());
@@ -125,6 +136,7 @@ export class IngestQueue {
       };
       this.#waiting.push({
         submission,
+        admission,
         bytes,
         ingestionId: undefined,
         suspect: false,
@@ -195,26 +207,66 @@ export class IngestQueue {
 
   async #commit(group: readonly Waiting[]): Promise<Settlement[]> {
     const items = await this.#number(group);
-    let lookFirst = group.some((item) => item.suspect);
+    let known = group.some((item) => item.suspect);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#options.transaction((db) =>
-          commitGroup(db, items, {
-            lookFirst,
-            now: this.#options.now(),
-            enqueue: this.#options.enqueue,
-          }),
-        );
+        const options = { now: this.#options.now(), enqueue: this.#options.enqueue };
+        return known
+          ? await this.#commitKnown(group, items, options)
+          : await this.#commitFresh(group, items, options);
       } catch (error: unknown) {
-        const contested = error instanceof Contested;
+        const contested = isContested(error);
         const kind = contested ? 'retryable' : failureKind(error);
         // A connection lost once may be a restart of the server; the attempt may even have been committed, which
         // looking first finds out.
         const again = kind === 'retryable' || (kind === 'unavailable' && attempt === 1);
         if (!again || attempt >= ATTEMPTS) throw error;
-        lookFirst = true;
-        if (!contested) await sleep(attempt * 5 * Math.random());
+        if (!contested || known) await sleep(attempt * 5 * Math.random());
+        known = true;
       }
+    }
+  }
+
+  async #commitFresh(
+    group: readonly Waiting[],
+    items: readonly Numbered[],
+    options: CommitOptions,
+  ): Promise<Settlement[]> {
+    const { statements, fresh, write } = freshGroup(
+      items,
+      (index) => isAdmitted(group[index]),
+      options,
+    );
+    const decide = nextDecisions(await this.#options.oneTrip(statements, write));
+    const settlements: Settlement[] = items.map(() => 'again');
+    for (const index of fresh) {
+      const item = items[index];
+      const admission = group[index]?.admission;
+      if (item === undefined) continue;
+      if (admission !== undefined) admission.decision ??= decide(admission.credentialId);
+      settlements[index] = acceptanceOf(item);
+    }
+    return settlements;
+  }
+
+  async #commitKnown(
+    group: readonly Waiting[],
+    items: readonly Numbered[],
+    options: CommitOptions,
+  ): Promise<Settlement[]> {
+    await Promise.all(group.map(({ admission }) => this.#admit(admission)));
+    const settlements: Settlement[] = group.map(({ admission }) => refusalOf(admission) ?? 'again');
+    const going = items.filter((_, index) => settlements[index] === 'again');
+    if (going.length === 0) return settlements;
+    const committed = await this.#options.transaction((db) => commitKnown(db, going, options));
+    return settlements.map((settlement) =>
+      settlement === 'again' ? (committed.shift() ?? 'again') : settlement,
+    );
+  }
+
+  async #admit(admission: Admission | undefined): Promise<void> {
+    if (admission !== undefined) {
+      admission.decision ??= await this.#options.admit(admission.credentialId);
     }
   }
 
@@ -246,7 +298,7 @@ export class IngestQueue {
 
   /** A value the database refuses is found by halving the group, so that its neighbours are accepted. */
   async #settleFailure(group: Waiting[], error: unknown): Promise<void> {
-    const kind = error instanceof Contested ? 'retryable' : failureKind(error);
+    const kind = isContested(error) ? 'retryable' : failureKind(error);
     if (kind === 'refused-data' && group.length > 1) {
       const half = Math.ceil(group.length / 2);
       await this.#settleGroup(group.slice(0, half));
@@ -266,6 +318,15 @@ export class IngestQueue {
       );
     }
   }
+}
+
+const isAdmitted = (item: Waiting | undefined): boolean =>
+  item?.admission === undefined || item.admission.decision !== undefined;
+
+function refusalOf(admission: Admission | undefined): Refusal | undefined {
+  const decision = admission?.decision;
+  if (decision === undefined || decision.admitted) return undefined;
+  return new Refusal('RATE_LIMITED', { retryAfterSeconds: decision.resetSeconds });
 }
 
 /** The refusal of everything that cannot be stored right now. */

@@ -1,3 +1,5 @@
+import { bytesArray, plainArray } from './array-literals.ts';
+import { CONTESTED } from './contested.ts';
 import { run, type Db } from './database.ts';
 import { joinTexts, RECORD_SEPARATOR } from './joined-texts.ts';
 import { compare } from './ordering.ts';
@@ -8,9 +10,19 @@ export interface Numbered extends Submission {
   readonly ingestionId: bigint;
 }
 
+let lastMonth = { from: Number.POSITIVE_INFINITY, until: 0, name: '' };
+
 /** `YYYY-MM` of an instant in UTC: the month a first acceptance counts for. */
 export function utcMonth(at: number): string {
-  return new Date(at).toISOString().slice(0, 7);
+  if (!(at >= lastMonth.from && at < lastMonth.until)) {
+    const date = new Date(at);
+    lastMonth = {
+      from: Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1),
+      until: Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1),
+      name: date.toISOString().slice(0, 7),
+    };
+  }
+  return lastMonth.name;
 }
 
 /** What a counter says after it was raised; `limit` is null when no contract is in force. */
@@ -38,11 +50,14 @@ const byUsageKey = (a: UsageChange, b: UsageChange): number =>
  * Adds to the usage counters and so locks them, in key order: the first lock of every group.
  * Returns the new totals beside the capacity of the contract in force at `at`, read in the same statement.
  * Needs an open transaction.
+ *
+ * @param overrun whether a total past the capacity is returned or undoes the transaction (`isContested`)
  */
 export async function addUsage(
   db: Db,
   changes: readonly UsageChange[],
   at: number,
+  overrun: 'told' | 'refused',
 ): Promise<CountedUsage[]> {
   const sorted = [...changes].sort(byUsageKey);
   const { rows } = await run<{
@@ -60,16 +75,18 @@ export async function addUsage(
        on conflict (site_id, credential_id, month) do update set accepted = counter.accepted + excluded.accepted
        returning site_id, credential_id, month, accepted
      )
-     select counted.credential_id, counted.month, counted.accepted, contract.capacity_limit
+     select counted.credential_id, counted.month, counted.accepted, contract.capacity_limit,
+       case when not $6::boolean or counted.accepted <= contract.capacity_limit then 0 else refuse_commit('${CONTESTED}') end
      from counted
      left join contract on contract.site_id = counted.site_id
        and contract.starts_at <= $5::timestamptz and contract.ends_at > $5::timestamptz`,
     [
-      sorted.map((change) => String(change.siteId)),
-      sorted.map((change) => String(change.credentialId)),
-      sorted.map((change) => change.month),
-      sorted.map((change) => change.count),
+      plainArray(sorted.map((change) => change.siteId)),
+      plainArray(sorted.map((change) => change.credentialId)),
+      plainArray(sorted.map((change) => change.month)),
+      plainArray(sorted.map((change) => change.count)),
       new Date(at).toISOString(),
+      overrun === 'refused',
     ],
   );
   return rows.map((row) => ({
@@ -84,79 +101,71 @@ export async function addUsage(
 export interface KeyBinding {
   readonly siteId: bigint;
   readonly keyHash: string;
-  readonly fingerprint: Buffer;
+  /** SHA-256 as hex. */
+  readonly fingerprint: string;
   readonly ingestionId: bigint;
   readonly createdAt: number;
 }
 
-/** Binds keys, in key order; returns how many were new. A smaller number means that another process was first. */
-export async function insertKeys(
-  db: Db,
-  operation: 'event' | 'outcome',
-  bindings: readonly KeyBinding[],
-): Promise<number> {
+/** Binds keys, in key order. A key that is bound already undoes the transaction (`isContested`). */
+export async function insertKeys(db: Db, bindings: readonly KeyBinding[]): Promise<void> {
   const sorted = [...bindings].sort(
     (a, b) => compare(a.siteId, b.siteId) || compare(a.keyHash, b.keyHash),
   );
-  const { affected } = await run(
+  await run(
     db,
     `insert into idempotency_key (site_id, operation, key_hash, fingerprint, hash_version, ingestion_id, created_at)
-     select site_id, $6::text, key_hash, fingerprint, $7::smallint, ingestion_id, created_at
-     from unnest($1::bigint[], $2::uuid[], $3::bytea[], $4::bigint[], $5::timestamptz[])
-       as binding (site_id, key_hash, fingerprint, ingestion_id, created_at)
-     on conflict (site_id, operation, key_hash) do nothing`,
+     select site_id, 'event', key_hash, fingerprint, $6::smallint, ingestion_id, to_timestamp(created_at / 1000.0)
+     from unnest($1::bigint[], $2::uuid[], $3::bytea[], $4::bigint[], $5::bigint[])
+       as binding (site_id, key_hash, fingerprint, ingestion_id, created_at)`,
     [
-      sorted.map((binding) => String(binding.siteId)),
-      sorted.map((binding) => binding.keyHash),
-      sorted.map((binding) => binding.fingerprint),
-      sorted.map((binding) => String(binding.ingestionId)),
-      sorted.map((binding) => new Date(binding.createdAt).toISOString()),
-      operation,
+      plainArray(sorted.map((binding) => binding.siteId)),
+      plainArray(sorted.map((binding) => binding.keyHash)),
+      bytesArray(sorted.map((binding) => binding.fingerprint)),
+      plainArray(sorted.map((binding) => binding.ingestionId)),
+      plainArray(sorted.map((binding) => binding.createdAt)),
       HASH_VERSION,
     ],
   );
-  return affected;
 }
 
-/** Appends ledger rows, in key order; returns how many were new. */
-export async function insertLedgerRows(db: Db, rows: readonly Numbered[]): Promise<number> {
+/** Appends ledger rows, in key order. An event that is there already undoes the transaction (`isContested`). */
+export async function insertLedgerRows(db: Db, rows: readonly Numbered[]): Promise<void> {
   const sorted = [...rows].sort(
     (a, b) => compare(a.siteId, b.siteId) || compare(a.sourceEventId, b.sourceEventId),
   );
-  const { affected } = await run(
+  await run(
     db,
     `insert into ingestion (site_id, id, source_event_id, caller_event_id, original_event_id, payload_hash, hash_version,
        received_at, occurred_at, event_type, transaction_type, transaction_status, amount_minor, currency,
        merchant_subject, credential_id)
      select site_id, id, source_event_id, caller_event_id, original_event_id, payload_hash, $16::smallint,
-       received_at, occurred_at, event_type, transaction_type, transaction_status, amount_minor, currency,
-       merchant_subject, credential_id
-     from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::timestamptz[],
-       $8::timestamptz[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::text[], $14::text[], $15::bigint[])
+       to_timestamp(received_at / 1000.0), to_timestamp(occurred_at / 1000.0), event_type, transaction_type,
+       transaction_status, amount_minor, currency, merchant_subject, credential_id
+     from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::bigint[],
+       $8::bigint[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::text[], $14::text[], $15::bigint[])
        as event (site_id, id, source_event_id, caller_event_id, original_event_id, payload_hash, received_at,
          occurred_at, event_type, transaction_type, transaction_status, amount_minor, currency, merchant_subject,
-         credential_id)
-     on conflict (site_id, source_event_id) do nothing`,
+         credential_id)`,
     [
-      sorted.map((row) => String(row.siteId)),
-      sorted.map((row) => String(row.ingestionId)),
+      plainArray(sorted.map((row) => row.siteId)),
+      plainArray(sorted.map((row) => row.ingestionId)),
       sorted.map((row) => row.sourceEventId),
       sorted.map((row) => row.callerEventId),
       sorted.map((row) => row.originalEventId),
-      sorted.map((row) => row.payloadHash),
-      sorted.map((row) => new Date(row.receivedAt).toISOString()),
-      sorted.map((row) => new Date(row.occurredAt).toISOString()),
-      sorted.map((row) => row.eventType),
-      sorted.map((row) => row.transactionType),
-      sorted.map((row) => row.transactionStatus),
-      sorted.map((row) => row.amountMinor),
-      sorted.map((row) => row.currency),
+      bytesArray(sorted.map((row) => row.payloadHash)),
+      plainArray(sorted.map((row) => row.receivedAt)),
+      plainArray(sorted.map((row) => row.occurredAt)),
+      plainArray(sorted.map((row) => row.eventType)),
+      plainArray(sorted.map((row) => row.transactionType)),
+      plainArray(sorted.map((row) => row.transactionStatus)),
+      plainArray(sorted.map((row) => row.amountMinor)),
+      plainArray(sorted.map((row) => row.currency)),
       sorted.map((row) => row.merchantSubject),
-      sorted.map((row) => String(row.credentialId)),
+      plainArray(sorted.map((row) => row.credentialId)),
       HASH_VERSION,
     ],
   );
-  return affected;
 }
 
 /** Stores the bodies, which travel as one joined text. */
@@ -164,13 +173,13 @@ export async function insertPayloads(db: Db, rows: readonly Numbered[]): Promise
   await run(
     db,
     `insert into ingestion_payload (site_id, ingestion_id, received_at, body)
-     select site_id, ingestion_id, received_at, body
-     from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], string_to_array($4::text, $5::text))
+     select site_id, ingestion_id, to_timestamp(received_at / 1000.0), body
+     from unnest($1::bigint[], $2::bigint[], $3::bigint[], string_to_array($4::text, $5::text))
        as payload (site_id, ingestion_id, received_at, body)`,
     [
-      rows.map((row) => String(row.siteId)),
-      rows.map((row) => String(row.ingestionId)),
-      rows.map((row) => new Date(row.receivedAt).toISOString()),
+      plainArray(rows.map((row) => row.siteId)),
+      plainArray(rows.map((row) => row.ingestionId)),
+      plainArray(rows.map((row) => row.receivedAt)),
       joinTexts(rows.map((row) => row.body)),
       RECORD_SEPARATOR,
     ],
@@ -183,7 +192,8 @@ export interface Existing {
   readonly index: number;
   readonly boundBy: 'key' | 'event';
   readonly ingestionId: bigint;
-  readonly fingerprint: Buffer;
+  /** SHA-256 as hex. */
+  readonly fingerprint: string;
   readonly sourceEventId: string;
   readonly receivedAt: number;
 }
@@ -226,7 +236,7 @@ export async function findExisting(db: Db, items: readonly Submission[]): Promis
     index: Number(row.index) - 1,
     boundBy: row.bound_by,
     ingestionId: BigInt(row.ingestion_id),
-    fingerprint: row.fingerprint,
+    fingerprint: row.fingerprint.toString('hex'),
     sourceEventId: row.source_event_id,
     receivedAt: Number(row.received_at),
   }));

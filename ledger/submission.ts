@@ -4,8 +4,8 @@ export interface Submission {
   readonly credentialId: bigint;
   /** First 16 bytes of the SHA-256 of the Idempotency-Key, as a UUID. */
   readonly keyHash: string;
-  /** SHA-256 of the canonical body, 32 bytes. */
-  readonly payloadHash: Buffer;
+  /** SHA-256 of the canonical body, as hex. */
+  readonly payloadHash: string;
   /** Normalized: the tid where one was sent. */
   readonly sourceEventId: string;
   /** What the tid replaced, where it did. */

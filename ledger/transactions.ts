@@ -1,13 +1,23 @@
-import { Pool, type PoolClient } from 'pg';
+import type { Writable } from 'node:stream';
+import { Pool, type PoolClient, type QueryResult } from 'pg';
 import { prepareStatements } from '../entities/prepared-statements.ts';
 import type { Db } from './database.ts';
 
 /** Runs work in one transaction: committed when it resolves, rolled back when it throws. */
 export type Transaction = <T>(work: (db: Db) => Promise<T>) => Promise<T>;
 
+/**
+ * Runs work whose statements need no answer of each other, in one round trip: `commit` follows the last of them at once.
+ * What must hold is demanded inside the statements (`refuse_commit`, constraints): one that fails undoes all.
+ *
+ * @param statements how many `work` sends, exactly; a transaction with fewer is rolled back
+ */
+export type OneTrip = <T>(statements: number, work: (db: Db) => Promise<T>) => Promise<T>;
+
 /** Transactions whose statements travel without waiting for each other, on connections of their own. */
 export interface PipelinedTransactions {
   readonly transaction: Transaction;
+  readonly oneTrip: OneTrip;
   close(): Promise<void>;
 }
 
@@ -48,9 +58,7 @@ export function createPipelinedTransactions(options: PipelineOptions): Pipelined
   return {
     async transaction(work) {
       const client = await pool.connect();
-      const begun = client.query('begin');
-      // Reported by the first statement that was to run inside it.
-      begun.catch(() => undefined);
+      const begun = begin(client);
       try {
         const result = await work(executorOf(client));
         await begun;
@@ -58,11 +66,36 @@ export function createPipelinedTransactions(options: PipelineOptions): Pipelined
         client.release();
         return result;
       } catch (error: unknown) {
-        const clean = await client.query('rollback').then(
-          () => true,
-          () => false,
+        await rollBack(client);
+        throw error;
+      }
+    },
+    async oneTrip(statements, work) {
+      const client = await pool.connect();
+      // One packet for all of it: each by itself would wake the server once per statement.
+      const send = hold(client);
+      let ended: Promise<QueryResult> | undefined;
+      let sent = 0;
+      try {
+        const begun = begin(client);
+        const result = await work(
+          executorOf(client, () => {
+            sent += 1;
+            if (sent !== statements) return;
+            ended = client.query('commit');
+            ended.catch(() => undefined);
+            send();
+          }),
         );
-        client.release(!clean);
+        await begun;
+        if (ended === undefined) throw new Error(`${sent} statements instead of ${statements}`);
+        // The server answers the commit of a failed transaction with ROLLBACK, and not with an error.
+        if ((await ended).command !== 'COMMIT') throw new Error('the transaction was rolled back');
+        client.release();
+        return result;
+      } catch (error: unknown) {
+        send();
+        await (ended === undefined ? rollBack(client) : leave(client, ended));
         throw error;
       }
     },
@@ -70,11 +103,42 @@ export function createPipelinedTransactions(options: PipelineOptions): Pipelined
   };
 }
 
+function begin(client: PoolClient): Promise<QueryResult> {
+  const begun = client.query('begin');
+  // Reported by the first statement that was to run inside it.
+  begun.catch(() => undefined);
+  return begun;
+}
+
+const rollBack = (client: PoolClient): Promise<void> => leave(client, client.query('rollback'));
+
+/** Gives a connection back once its transaction is over, or throws it away. */
+async function leave(client: PoolClient, ended: Promise<QueryResult>): Promise<void> {
+  const clean = await ended.then(
+    () => true,
+    () => false,
+  );
+  client.release(!clean);
+}
+
+/** Keeps what is written to a connection until the returned function is called. */
+function hold(client: PoolClient): () => void {
+  const { stream } = (client as unknown as { connection: { stream: Writable } }).connection;
+  stream.cork();
+  let held = true;
+  return () => {
+    if (held) stream.uncork();
+    held = false;
+  };
+}
+
 /** What `run` and pg-boss's Kysely adapter ask of a database handle, and no more. */
-function executorOf(client: PoolClient): Db {
+function executorOf(client: PoolClient, onSent?: () => void): Db {
   const executor = {
     async executeQuery({ sql, parameters }: { sql: string; parameters: readonly unknown[] }) {
-      const { rows, rowCount } = await client.query(sql, [...parameters]);
+      const answer = client.query(sql, [...parameters]);
+      onSent?.();
+      const { rows, rowCount } = await answer;
       return { rows: rows as unknown[], numAffectedRows: BigInt(rowCount ?? 0) };
     },
   };

@@ -5,7 +5,8 @@ import type Koa from 'koa';
 import { ZodError } from 'zod';
 import { Refusal } from '../contract/errors.ts';
 import { problemsOfZodError, wordProblems } from '../contract/problem.ts';
-import { createCallerFactory, type Caller, type Reply } from '../routers/procedure.ts';
+import type { Caller, Reply } from '../routers/procedure.ts';
+import type { Admission } from '../ledger/rate-window.ts';
 import type { Services } from '../routers/services.ts';
 import { v1Router } from '../routers/v1/router.ts';
 import { operationsOf, type Operation } from './operations.ts';
@@ -20,6 +21,8 @@ export interface RestState {
   caller?: Caller;
   /** Code of the refusal that was answered. */
   errorCode?: string;
+  /** The rate limit's say, where the operation is to get it by itself. */
+  admission?: Admission;
 }
 
 /** Steps between route and procedure: who calls, how often, what was sent. */
@@ -29,8 +32,6 @@ export interface RestSteps {
   /** Reads the JSON body of a request; called for operations that have one. */
   readonly readBody: (ctx: Koa.ParameterizedContext<RestState>) => Promise<unknown>;
 }
-
-const createCaller = createCallerFactory(v1Router);
 
 /**
  * The REST face: every procedure of the public router that declares a path, on exactly that path.
@@ -95,16 +96,24 @@ async function answer(
       ? mergeInput(await steps.readBody(ctx), operation, parameters)
       : parameters;
   const reply: Reply = { status: 200, headers: new Map() };
-  const { caller } = ctx.state;
-  const procedures = createCaller({
+  const { caller, admission } = ctx.state;
+  const context = {
     services,
     requestId: ctx.state.requestId,
-    ...(caller === undefined ? {} : { caller }),
+    caller,
+    admission,
     idempotencyKey: ctx.get('idempotency-key') || undefined,
     reply,
-  }) as unknown as Record<string, (input: unknown) => Promise<object>>;
+  };
   try {
-    const body = await procedures[operation.procedure]?.(input);
+    const body = await operation.call({
+      path: operation.procedure,
+      getRawInput: () => Promise.resolve(input),
+      ctx: context,
+      type: operation.type,
+      signal: undefined,
+      batchIndex: 0,
+    });
     ctx.status = reply.status;
     for (const [name, value] of reply.headers) ctx.set(name, value);
     ctx.body = body;

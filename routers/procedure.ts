@@ -5,6 +5,7 @@ import { IdempotencyKey } from '../contract/primitives.ts';
 import { Refusal } from '../contract/errors.ts';
 import { wordProblems } from '../contract/problem.ts';
 import { rawInputProblems } from '../contract/raw-input.ts';
+import type { Admission } from '../ledger/rate-window.ts';
 import type { Services } from './services.ts';
 
 /** What a Site's credential allows; the default is all of it. */
@@ -45,11 +46,13 @@ export interface Reply {
 export interface Context {
   readonly services: Services;
   readonly requestId: string;
-  readonly caller?: Caller;
-  readonly operator?: Operator;
+  readonly caller?: Caller | undefined;
+  readonly operator?: Operator | undefined;
   /** The Idempotency-Key header as received. */
   readonly idempotencyKey?: string | undefined;
   readonly reply?: Reply;
+  /** Set where the rate limit is to admit the request together with what it writes. */
+  readonly admission?: Admission | undefined;
 }
 
 /** What a procedure says about itself: its REST form, or the role it needs. */

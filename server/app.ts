@@ -68,7 +68,11 @@ export function createApp(options: AppOptions): Koa<RestState> {
       addressOf: (ctx) => addressOf(ctx.req),
       metrics,
     }),
-    limitRate: limitRate(api.rateLimiter, metrics),
+    limitRate: limitRate(
+      api.rateLimiter,
+      metrics,
+      (operation) => operation === 'submitTransaction',
+    ),
     readBody: (ctx) => bodies.read(ctx),
   });
   // First what merchants call: each middleware before it would cost every event.

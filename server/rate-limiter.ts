@@ -1,14 +1,11 @@
-import { admitToWindows, RATE_LIMIT, type WindowState } from '../ledger/rate-window.ts';
+import {
+  admitToWindows,
+  nextDecisions,
+  RATE_LIMIT,
+  type RateDecision,
+} from '../ledger/rate-window.ts';
 import type { Db } from '../ledger/database.ts';
 import { unavailable } from '../ledger/ingest-queue.ts';
-
-/** A decision about one request, and what the RateLimit headers say. */
-export interface RateDecision {
-  readonly admitted: boolean;
-  readonly remaining: number;
-  /** Whole seconds until a request can be admitted again; at least 1 when this one was refused. */
-  readonly resetSeconds: number;
-}
 
 /** Requests waiting for a decision at most; past it the answer is 503 at once. */
 const WAITING = 8_192;
@@ -34,20 +31,26 @@ export class RateLimiter {
     this.#pool = pool;
   }
 
+  /** The refusal of a credential that is known to be exhausted: it needs no look into the database. */
+  refusalOf(credentialId: bigint): RateDecision | undefined {
+    const freeAt = this.#exhausted.get(credentialId);
+    if (freeAt === undefined) return undefined;
+    const waitMs = freeAt - performance.now();
+    if (waitMs > 0) {
+      return {
+        admitted: false,
+        remaining: 0,
+        resetSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+      };
+    }
+    this.#exhausted.delete(credentialId);
+    return undefined;
+  }
+
   /** @throws Refusal INGESTION_UNAVAILABLE when the database cannot be asked */
   admit(credentialId: bigint): Promise<RateDecision> {
-    const freeAt = this.#exhausted.get(credentialId);
-    if (freeAt !== undefined) {
-      const waitMs = freeAt - performance.now();
-      if (waitMs > 0) {
-        return Promise.resolve({
-          admitted: false,
-          remaining: 0,
-          resetSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
-        });
-      }
-      this.#exhausted.delete(credentialId);
-    }
+    const refusal = this.refusalOf(credentialId);
+    if (refusal !== undefined) return Promise.resolve(refusal);
     if (this.#waiting.length >= WAITING) return Promise.reject(unavailable());
     return new Promise((resolve, reject) => {
       this.#waiting.push({ credentialId, decide: resolve, fail: reject });
@@ -72,37 +75,20 @@ export class RateLimiter {
       wanted.set(credentialId, (wanted.get(credentialId) ?? 0) + 1);
     }
     try {
-      const windows = new Map<bigint, WindowState>();
-      const decided = await admitToWindows(this.#pool(), wanted);
+      const windows = await admitToWindows(this.#pool(), wanted);
       // Counted from after the statement: a Retry-After answered from memory must never be too short.
       const answered = performance.now();
-      for (const window of decided) {
-        windows.set(window.credentialId, window);
-        if (window.nextFreeMs > 0) {
-          this.#exhausted.set(window.credentialId, answered + window.nextFreeMs);
-        }
+      for (const { credentialId, nextFreeMs } of windows) {
+        if (nextFreeMs > 0) this.#exhausted.set(credentialId, answered + nextFreeMs);
       }
-      this.#answer(asks, windows);
+      const decide = nextDecisions(windows);
+      for (const ask of asks) {
+        const decision = decide(ask.credentialId);
+        if (decision === undefined) ask.fail(unavailable());
+        else ask.decide(decision);
+      }
     } catch (error: unknown) {
       for (const ask of asks) ask.fail(unavailable(error));
-    }
-  }
-
-  #answer(asks: readonly Ask[], windows: ReadonlyMap<bigint, WindowState>): void {
-    const given = new Map<bigint, number>();
-    for (const ask of asks) {
-      const window = windows.get(ask.credentialId);
-      if (window === undefined) {
-        ask.fail(unavailable());
-        continue;
-      }
-      const order = (given.get(ask.credentialId) ?? 0) + 1;
-      given.set(ask.credentialId, order);
-      ask.decide({
-        admitted: order <= window.granted,
-        remaining: window.remaining,
-        resetSeconds: Math.max(1, Math.ceil(window.nextFreeMs / 1000)),
-      });
     }
   }
 

@@ -3,7 +3,7 @@ import type { PgBoss } from 'pg-boss';
 import type { Logger } from 'pino';
 import { createOrm } from '../entities/orm.ts';
 import { createDeadLetterLoop } from '../jobs/dead-letters.ts';
-import { enqueueEvaluations, requeueEvaluations } from '../jobs/enqueue.ts';
+import { enqueueAllEvaluations, requeueEvaluations } from '../jobs/enqueue.ts';
 import { EvaluationWorker } from '../jobs/evaluation-worker.ts';
 import { createBoss, EVALUATE, evaluateQueueOptions } from '../jobs/queues.ts';
 import { webhookQueue } from '../jobs/enqueue-webhooks.ts';
@@ -154,7 +154,7 @@ export function wire(options: WireOptions): Wiring {
     applicationName: 'transaction-risk',
     statementTimeoutMs: 10_000,
   });
-  const { transaction } = pipelined;
+  const { transaction, oneTrip } = pipelined;
   const requeue = (
     db: Db,
     refs: readonly { readonly siteId: bigint; readonly ingestionId: bigint }[],
@@ -223,11 +223,14 @@ export function wire(options: WireOptions): Wiring {
     onFound: (count) => metrics.sweeperFindings.inc(count),
     onFault: fault('webhooks'),
   });
+  const rateLimiter = new RateLimiter(pool);
   const ingest = new IngestQueue({
     transaction,
+    oneTrip,
+    admit: (credentialId) => rateLimiter.admit(credentialId),
     ids: createIdSource(),
     pool,
-    enqueue: (db, rows) => enqueueEvaluations(boss, db, rows),
+    enqueue: (db, rows) => enqueueAllEvaluations(boss, db, rows),
     now: () => clock.now(),
     onGroup({ rows, bytes, milliseconds }) {
       metrics.groupRows.observe(rows);
@@ -249,7 +252,6 @@ export function wire(options: WireOptions): Wiring {
     environment: options.environment,
     onAccepted: (hash) => keyUse.note(hash),
   });
-  const rateLimiter = new RateLimiter(pool);
   const loginFault = fault('failed logins');
   const failedLogins = new FailedLogins({
     pool,

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 
-/** SHA-256 of a text, 32 bytes. */
-export function sha256(text: string): Buffer {
-  return hash('sha256', text, 'buffer');
+/** SHA-256 of a text, as hex. */
+export function sha256(text: string): string {
+  return hash('sha256', text, 'hex');
 }
 
 /** The stored form of an Idempotency-Key: the first 16 bytes of its SHA-256, as a UUID. Narrow, and no caller's text. */

@@ -43,6 +43,7 @@ export const submitTransaction = idempotentProcedure('ingest')
     }
     const acceptance = await services.ingest.submit(
       submissionOf(caller, ctx.idempotencyKey, input, receivedAt),
+      ctx.admission,
     );
     if (ctx.reply !== undefined) {
       ctx.reply.status = 202;

@@ -59,10 +59,13 @@ export class BodyReader {
       ctx.req.resume();
       throw unavailable();
     }
-    this.#inFlight += reserved;
-    const bytes = await this.#receive(ctx).finally(() => {
-      this.#inFlight -= reserved;
-    });
+    let bytes = arrived(ctx.req);
+    if (bytes === undefined) {
+      this.#inFlight += reserved;
+      bytes = await this.#receive(ctx).finally(() => {
+        this.#inFlight -= reserved;
+      });
+    }
     if (!isUtf8(bytes)) throw refusal('is not UTF-8');
     try {
       return JSON.parse(bytes.toString('utf8'));
@@ -112,6 +115,13 @@ export class BodyReader {
       request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
     });
   }
+}
+
+/** The whole body, where it came with the head: most are one packet, and need neither listeners nor a timer. */
+function arrived(request: IncomingMessage): Buffer | undefined {
+  const length = Number(request.headers['content-length']);
+  const isThere = length > 0 && length <= BODY_LIMIT && request.readableLength === length;
+  return isThere ? ((request.read(length) as Buffer | null) ?? undefined) : undefined;
 }
 
 /** Bytes to set aside for a body: what it declares, or the most it may have. */

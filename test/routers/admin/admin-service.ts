@@ -57,6 +57,8 @@ export async function startAdminService(): Promise<AdminService> {
     clock: { now },
     ingest: new IngestQueue({
       transaction: (work) => orm.em.fork().transactional((em) => work(em.getKysely())),
+      oneTrip: () => Promise.reject(new Error('nothing is ingested here')),
+      admit: () => Promise.reject(new Error('nothing is ingested here')),
       ids: createIdSource(),
       pool: () => orm.em.fork().getKysely(),
       enqueue: () => Promise.reject(new Error('nothing is ingested here')),
