@@ -5,6 +5,15 @@ export interface ServiceMetrics {
   readonly evaluated: number;
   readonly residentMegabytes: number;
   readonly heapUsedMegabytes: number;
+  /** Waiting for a group commit. */
+  readonly queuedRows: number;
+  readonly queuedBytes: number;
+  /** Set aside for bodies that are being received. */
+  readonly bodyBytes: number;
+  /** Group commits so far, those of at most 2 MiB, and the bytes of all. */
+  readonly groups: number;
+  readonly groupsWithinBound: number;
+  readonly groupBytes: number;
 }
 
 /** Reads /metrics of a service of the bench. @throws Error when it does not answer */
@@ -14,12 +23,19 @@ export async function readServiceMetrics(port: number): Promise<ServiceMetrics> 
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`/metrics answered ${response.status}`);
+  const of = (name: string): number => metricOf(text, name) ?? Number.NaN;
   return {
     evaluated: metricOf(text, 'transaction_risk_evaluations_total{outcome="succeeded"}') ?? 0,
     residentMegabytes:
       (metricOf(text, 'transaction_risk_process_resident_memory_bytes') ?? Number.NaN) / 2 ** 20,
     heapUsedMegabytes:
       (metricOf(text, 'transaction_risk_nodejs_heap_size_used_bytes') ?? Number.NaN) / 2 ** 20,
+    queuedRows: of('transaction_risk_queue_rows'),
+    queuedBytes: of('transaction_risk_queue_bytes'),
+    bodyBytes: of('transaction_risk_body_bytes'),
+    groups: of('transaction_risk_group_bytes_count'),
+    groupsWithinBound: of('transaction_risk_group_bytes_bucket{le="2097152"}'),
+    groupBytes: of('transaction_risk_group_bytes_sum'),
   };
 }
 
