@@ -47,7 +47,6 @@ export async function startReceiver(
   const sockets = new Set<Socket>();
   let connections = 0;
   const serve = (socket: Socket): void => {
-    connections += 1;
     sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
     let pending = Buffer.alloc(0);
@@ -62,7 +61,8 @@ export async function startReceiver(
   };
   const server: Server =
     options.tls === undefined ? createNetServer(serve) : createTlsServer(options.tls, serve);
-  server.on('tlsClientError', () => (connections += 1));
+  // Of TCP: a handshake that fails is a connection too.
+  server.on('connection', () => (connections += 1)).on('tlsClientError', () => undefined);
   await new Promise<void>((resolve) => server.listen(0, options.host ?? '127.0.0.1', resolve));
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
