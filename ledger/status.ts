@@ -67,15 +67,18 @@ interface StateRow {
 export const JOB_ID_SQL = (id: string): string =>
   `(overlay(overlay(lpad(to_hex(${id}), 16, '0') placing '8' from 13 for 0) placing '8' from 17 for 0) || '00000000000000')::uuid`;
 
+/** What the status of `event`, a row of the ledger, is derived from. */
+export const STATUS_JOINS = `
+  left join evaluation on evaluation.site_id = event.site_id and evaluation.ingestion_id = event.id
+  left join open_dead_letter dead on dead.site_id = event.site_id and dead.ingestion_id = event.id
+  left join pgboss.job on job.name = 'evaluate' and job.id = ${JOB_ID_SQL('event.id')}`;
+
 const STATE = `
   select event.id, event.source_event_id, (extract(epoch from event.received_at) * 1000)::bigint as received_at,
     evaluation.score, evaluation.level, evaluation.decision, evaluation.reasons, evaluation.rule_scores,
     evaluation.evaluator_version, (extract(epoch from evaluation.evaluated_at) * 1000)::bigint as evaluated_at,
     dead.ingestion_id is not null as dead_letter_open, job.state::text as job_state
-  from ingestion event
-  left join evaluation on evaluation.site_id = event.site_id and evaluation.ingestion_id = event.id
-  left join open_dead_letter dead on dead.site_id = event.site_id and dead.ingestion_id = event.id
-  left join pgboss.job on job.name = 'evaluate' and job.id = ${JOB_ID_SQL('event.id')}`;
+  from ingestion event ${STATUS_JOINS}`;
 
 /** Looks an ingestion up by id within a Site; undefined for another Site's id as for a missing one. */
 export async function findStateById(

@@ -5,6 +5,7 @@ import type { IngestQueue } from '../ledger/ingest-queue.ts';
 import type { SecretBox } from '../ledger/secret-box.ts';
 import type { NewTask } from '../ledger/tasks.ts';
 import type { EnqueueDeliveries, RecordWebhookEvents } from '../ledger/webhook-events.ts';
+import type { CompiledRuleSet } from '../risk/index.ts';
 
 /** What procedures work with; built in one place (server/wire.ts) and handed in. */
 export interface Services {
@@ -25,6 +26,11 @@ export interface Services {
    * it in a worker, also after a crash, and `tasks.status` shows how far it is.
    */
   readonly startTask: (db: Db, task: NewTask) => Promise<bigint>;
+  /** The rules that an evaluation of a Site was made with, by its evaluator_version; undefined where they are not kept. */
+  readonly rulesOf: (
+    siteId: bigint,
+    evaluatorVersion: string,
+  ) => Promise<CompiledRuleSet | undefined>;
   /** Seals and opens the signing secrets of webhooks. */
   readonly secretBox: SecretBox;
   readonly webhooks: WebhookServices;

@@ -8,6 +8,7 @@ import { EvaluationWorker } from '../jobs/evaluation-worker.ts';
 import { createBoss, EVALUATE, evaluateQueueOptions } from '../jobs/queues.ts';
 import { webhookQueue } from '../jobs/enqueue-webhooks.ts';
 import { redriveTask } from '../jobs/redrive.ts';
+import { defaultRulesOf } from '../jobs/rules-of.ts';
 import { startTask, TaskRunner, type TaskHandler } from '../jobs/tasks.ts';
 import { Loop } from '../jobs/loop.ts';
 import { createReportSumsLoop } from '../jobs/report-sums.ts';
@@ -277,6 +278,7 @@ export function wire(options: WireOptions): Wiring {
         ingest,
         requeueEvaluations: requeue,
         startTask: (db, task) => startTask(boss, db, task),
+        rulesOf: (_siteId, version) => Promise.resolve(defaultRulesOf(version)),
         secretBox: options.secretBox,
         webhooks: {
           ...webhooks,

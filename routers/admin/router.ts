@@ -7,6 +7,7 @@ import { events } from './events.ts';
 import { gates } from './gates.ts';
 import { operators } from './operators.ts';
 import { reports } from './reports.ts';
+import { ingestions } from './ingestions.ts';
 import { sites } from './sites.ts';
 import { tasks } from './tasks.ts';
 import { webhooks } from './webhooks.ts';
@@ -17,6 +18,7 @@ export const adminRouter = router({
   gates,
   contracts,
   credentials,
+  ingestions,
   dead_letters: deadLetters,
   tasks,
   webhooks,

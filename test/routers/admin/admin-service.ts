@@ -3,6 +3,7 @@ import { TRPCError } from '@trpc/server';
 import { createOrm } from '../../../entities/orm.ts';
 import { webhookQueue } from '../../../jobs/enqueue-webhooks.ts';
 import { requeueEvaluations } from '../../../jobs/enqueue.ts';
+import { defaultRulesOf } from '../../../jobs/rules-of.ts';
 import { createBoss } from '../../../jobs/queues.ts';
 import { startTask, TaskRunner, type TaskHandler } from '../../../jobs/tasks.ts';
 import { createIdSource } from '../../../ledger/ids.ts';
@@ -66,6 +67,7 @@ export async function startAdminService(): Promise<AdminService> {
     }),
     requeueEvaluations: (db, rows) => requeueEvaluations(boss, db, rows),
     startTask: (db, task) => startTask(boss, db, task),
+    rulesOf: (_siteId, version) => Promise.resolve(defaultRulesOf(version)),
     secretBox: createSecretBox([{ id: 'test', key: Buffer.alloc(32, 7) }]),
     webhooks: { ...webhookQueue(boss), allowPrivateNetworks: false },
   };

@@ -1,23 +1,13 @@
 import { openDeadLetter } from '../../../../ledger/failed-attempts.ts';
+import { eventIdOf, storeEvent } from './store-event.ts';
 import type { RouterWalk, Walk } from './walk.ts';
 
-/** The id of the event whose evaluation has stopped. */
-const STOPPED = 7_000_001n;
-
 /** An event of the walk's Site that cannot be evaluated. */
-async function die({ service, code }: Walk): Promise<void> {
-  const [site] = await service.database.query<{ id: string }>(
-    `insert into ingestion (site_id, id, source_event_id, payload_hash, hash_version, received_at, occurred_at,
-       event_type, transaction_type, transaction_status, amount_minor, currency, merchant_subject, credential_id)
-     select id, $2, 'event-of-' || code, '\\x00', 1, $3, $3, 'PAYMENT_AUTH', 'AUTH', 'APPROVED', 1, 'KRW', 'm', 1
-     from site where code = $1 returning site_id as id`,
-    [code, STOPPED, new Date(service.clock.at)],
-  );
-  await openDeadLetter(
-    service.services.orm.em.fork().getKysely(),
-    { siteId: BigInt(site?.id ?? 0), ingestionId: STOPPED },
-    { cause: `Error of ${code}`, attempts: 6, deadAt: service.clock.at },
-  );
+async function die(walk: Walk): Promise<void> {
+  const { service, code } = walk;
+  const letter = { cause: `Error of ${code}`, attempts: 6, deadAt: service.clock.at };
+  const db = service.services.orm.em.fork().getKysely();
+  await openDeadLetter(db, await storeEvent(walk, 'stopped'), letter);
 }
 
 /** Dead letters and their way back. */
@@ -31,9 +21,9 @@ export const deadLettersWalk: RouterWalk = {
       path: 'dead_letters.discard',
       ofNoSite: true,
       before: die,
-      input: ({ code }) => ({
-        ingestion_ids: [`ing_${STOPPED}`],
-        reason: `given up for ${code}`,
+      input: (walk) => ({
+        ingestion_ids: [`ing_${eventIdOf(walk, 'stopped')}`],
+        reason: `given up for ${walk.code}`,
       }),
     },
   ],

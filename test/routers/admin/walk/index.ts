@@ -1,6 +1,7 @@
 import { credentialsWalk } from './credentials.ts';
 import { deadLettersWalk } from './dead-letters.ts';
 import { gatesWalk } from './gates.ts';
+import { ingestionsWalk } from './ingestions.ts';
 import { operatorsWalk } from './operators.ts';
 import { reportsWalk } from './reports.ts';
 import { sitesWalk } from './sites.ts';
@@ -13,6 +14,7 @@ export const WALKS: readonly RouterWalk[] = [
   sitesWalk,
   credentialsWalk,
   gatesWalk,
+  ingestionsWalk,
   deadLettersWalk,
   tasksWalk,
   webhooksWalk,
