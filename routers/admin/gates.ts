@@ -69,6 +69,7 @@ const recordContractCheck = administratorProcedureTaking('report')
         site_code: SiteCode,
         report: ContractCheckReport.meta({
           description: 'What npm run contract-check -- <base-url> --json printed; - reads it',
+          document: true,
         }),
       })
       .meta({

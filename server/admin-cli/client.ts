@@ -7,6 +7,11 @@ export class CallRefused extends Error {
   override name = 'CallRefused';
 }
 
+/** The service is there but cannot do it now: its database is away, or too many logins failed. Exit code 4. */
+export class TryLater extends Error {
+  override name = 'TryLater';
+}
+
 /** Nothing that behaves like the service answered. Exit code 3. */
 export class ServiceUnreachable extends Error {
   override name = 'ServiceUnreachable';
@@ -53,11 +58,11 @@ function keptToken(dataDir: string): string {
  * Calls one procedure.
  *
  * @returns what the procedure returned
- * @throws CallRefused, ServiceUnreachable
+ * @throws CallRefused, TryLater, ServiceUnreachable
  */
 export async function callProcedure(
   connection: Connection,
-  command: Command,
+  command: Pick<Command, 'path' | 'type'>,
   input: Readonly<Record<string, unknown>>,
 ): Promise<unknown> {
   const json = JSON.stringify(input);
@@ -103,7 +108,7 @@ function resultOf(connection: Connection, status: number, text: string): unknown
   }
   if (status === 401) {
     throw new CallRefused(
-      'The operator token is not valid there; set ADMIN_TOKEN to that service’s, or DATA_DIR to its folder.',
+      'The operator token is not valid there: wrong, expired or revoked. Set ADMIN_TOKEN to a valid one, or DATA_DIR to the folder of that service.',
     );
   }
   if (status === 404 && /no such resource/i.test(message)) {
@@ -111,6 +116,7 @@ function resultOf(connection: Connection, status: number, text: string): unknown
       `The service at ${connection.url} does not serve its administrative side there; set ADMIN_URL to its ADMIN_PORT.`,
     );
   }
+  if (status === 503 || status === 429) throw new TryLater(message);
   throw new CallRefused(message);
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Role } from '../../routers/procedure.ts';
 import { listProcedures } from '../../routers/admin/procedure-list.ts';
 
 /** What kind of text a flag takes. `json` is anything a flag's text can say as JSON. */
@@ -9,6 +10,8 @@ export interface Field {
   /** Path in the input: `site_code`, `filter.site_code`. */
   readonly path: readonly string[];
   readonly kind: FieldKind;
+  /** True for an object whose fields are flags of their own, too. */
+  readonly parted: boolean;
   /** Of an array's elements. */
   readonly itemKind: FieldKind;
   readonly choices: readonly string[];
@@ -24,6 +27,8 @@ export interface Command {
   /** Path on the wire: `sites.create`. */
   readonly path: string;
   readonly type: 'query' | 'mutation';
+  /** The lowest role that may call it. */
+  readonly role: Role | undefined;
   readonly description: string;
   readonly fields: readonly Field[];
 }
@@ -37,11 +42,13 @@ interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
   readonly items?: JsonSchema;
+  /** Ours: a document that comes as a whole, whose fields are no flags. */
+  readonly document?: boolean;
 }
 
 /** Every procedure as a command, so that one added tomorrow is reachable without a change here. */
 export function adminCommands(): Command[] {
-  return listProcedures().map(({ path, type, input }) => {
+  return listProcedures().map(({ path, type, role, input }) => {
     const dot = path.indexOf('.');
     const schema = schemaOf(input);
     return {
@@ -49,6 +56,7 @@ export function adminCommands(): Command[] {
       procedure: path.slice(dot + 1),
       path,
       type,
+      role,
       description: schema.description ?? '',
       fields: fieldsOf(schema, [], true),
     };
@@ -65,16 +73,19 @@ function fieldsOf(schema: JsonSchema, parents: readonly string[], outermost: boo
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
     const path = [...parents, name];
     const kind = kindOf(property);
+    const parted =
+      kind === 'object' && property.properties !== undefined && property.document !== true;
     const field: Field = {
       path,
       kind,
+      parted,
       itemKind: property.items === undefined ? 'json' : kindOf(property.items),
       choices: (property.enum ?? property.items?.enum ?? []).map(String),
       required: outermost && schema.required?.includes(name) === true,
       description: property.description ?? '',
       fallback: property.default === undefined ? undefined : JSON.stringify(property.default),
     };
-    return kind === 'object' ? [field, ...fieldsOf(property, path, false)] : [field];
+    return parted ? [field, ...fieldsOf(property, path, false)] : [field];
   });
 }
 

@@ -5,6 +5,8 @@ import { suggest, UsageError } from './usage-error.ts';
 export interface CommonFlags {
   help: boolean;
   json: boolean;
+  /** Follows the task that the call started to its end. */
+  wait: boolean;
   /** Where the input comes from as a whole: `-` for standard input, or JSON. */
   input: string | undefined;
 }
@@ -17,26 +19,27 @@ export interface CommandLine {
 }
 
 /** One flag as given: `--name=value` has its value at once, `--name value` may take the word behind it. */
-interface GivenFlag {
+export interface GivenFlag {
   readonly name: string;
   readonly text: string;
   readonly inline: string | undefined;
   readonly following: string | undefined;
 }
 
-const COMMON = ['--help', '--json', '--input'];
+const COMMON = ['--help', '--json', '--wait', '--input'];
 
 /** Takes the arguments apart. Words behind a flag may be its value, so only words before the first flag are commands. */
 export function readCommandLine(args: readonly string[]): CommandLine {
   const first = args.findIndex((arg) => arg.startsWith('-') && arg !== '-');
   const words = first === -1 ? args : args.slice(0, first);
-  const common: CommonFlags = { help: false, json: false, input: undefined };
+  const common: CommonFlags = { help: false, json: false, wait: false, input: undefined };
   const flags: GivenFlag[] = [];
   for (let index = words.length; index < args.length; index += 1) {
     const text = args[index] ?? '';
     if (text === '-h') common.help = true;
     else if (text === '--help') common.help = true;
     else if (text === '--json') common.json = true;
+    else if (text === '--wait') common.wait = true;
     else if (!text.startsWith('--')) {
       const before = flags.at(-1);
       if (before?.following !== text || args[index - 1] !== before.text) {
@@ -63,6 +66,20 @@ export function readCommandLine(args: readonly string[]): CommandLine {
     }
   }
   return { words, flags, common };
+}
+
+/** Names what is to be read from standard input: every flag whose value is `-`, and the input as a whole. */
+export function stdinReaders({ flags, common }: CommandLine): string[] {
+  const names = flags.filter(isStdin).map((flag) => flag.name);
+  return common.input === '-' ? ['--input', ...names] : names;
+}
+
+const isStdin = (flag: GivenFlag): boolean => (flag.inline ?? flag.following) === '-';
+
+/** The flags with the text of standard input in place of `-`; the line break at its end belongs to the shell. */
+export function withStdin(flags: readonly GivenFlag[], text: string): GivenFlag[] {
+  const inline = text.replace(/\r?\n$/, '');
+  return flags.map((flag) => (isStdin(flag) ? { ...flag, inline } : flag));
 }
 
 /**
@@ -133,7 +150,7 @@ function textOf(field: Field, flag: GivenFlag): string {
 function valueOf(field: Field, text: string): unknown {
   const name = flagOf(field);
   if (field.kind === 'array') {
-    const parts = text.startsWith('[') ? parseJson(name, text) : text.split(',');
+    const parts = text.startsWith('[') ? parseJson(name, text) : text.split(/,|\r?\n/);
     if (!Array.isArray(parts)) throw new UsageError(`${name} must be a list.`);
     return parts.map((part: unknown) =>
       typeof part === 'string' ? scalarOf(name, field.itemKind, part.trim(), field.choices) : part,

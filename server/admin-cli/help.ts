@@ -5,6 +5,11 @@ const USAGE = 'npm run --silent admin --';
 
 const COMMON: [string, string][] = [
   ['--input -', 'reads the whole input as JSON from standard input; flags are put on top of it'],
+  [
+    '--FLAG -',
+    'reads one flag from standard input: a text, JSON, or a list with one item per line',
+  ],
+  ['--wait', 'follows long work to its end: for calls that answer a task_id'],
   ['--json', 'prints JSON on a terminal, too (piped output always is)'],
   ['--help', 'explains what stands before it'],
 ];
@@ -25,7 +30,8 @@ export function overview(commands: readonly Command[]): string {
     '',
     'It calls the service at ADMIN_URL (default http://127.0.0.1:$PORT, PORT 8080) with ADMIN_TOKEN, or with the token',
     'that the service keeps in DATA_DIR (default ./.data).',
-    'Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 service not reachable.',
+    'Exit codes: 0 done, 1 refused by the service (or the task that --wait followed failed), 2 wrong usage, 3 service not',
+    'reachable, 4 the service cannot do it now (database away, too many failed logins): try again.',
   ].join('\n');
 }
 
@@ -55,6 +61,9 @@ export function commandHelp(command: Command): string {
   ]);
   return [
     command.description,
+    command.role === 'administrator'
+      ? 'Needs an administrator.'
+      : `Needs the role ${command.role ?? 'administrator'} or one above it.`,
     '',
     `Usage: ${USAGE} ${command.router} ${command.procedure}${usage}${optional}`,
     ...(rows.length === 0 ? [] : ['', columns(rows)]),
@@ -87,6 +96,7 @@ function explain(field: Field): string {
 
 function typeName(field: Field): string {
   if (field.kind === 'array') return `list of ${field.itemKind}s; repeat it, or use commas`;
-  if (field.kind === 'object') return 'JSON object, or its dotted flags';
+  if (field.kind === 'object')
+    return field.parted ? 'JSON object, or its dotted flags' : 'JSON object';
   return field.kind;
 }

@@ -13,4 +13,8 @@ process.exitCode = await runAdminCli({
   readStdin: () => text(process.stdin),
   print: (line) => console.log(line),
   complain: (line) => console.error(line),
+  // One line that is written over and over; a log file gets none.
+  ...(process.stderr.isTTY
+    ? { progress: (line: string) => void process.stderr.write(`\r\u001b[2K${line}`) }
+    : {}),
 });

@@ -3,10 +3,12 @@ import {
   callProcedure,
   connectionOf,
   ServiceUnreachable,
+  TryLater,
   type ConnectionEnvironment,
 } from './client.ts';
 import { adminCommands, type Command } from './commands.ts';
-import { buildInput, readCommandLine } from './flags.ts';
+import { buildInput, readCommandLine, stdinReaders, withStdin } from './flags.ts';
+import { followTask } from './follow-task.ts';
 import { commandHelp, overview, routerHelp } from './help.ts';
 import { show } from './table.ts';
 import { suggest, UsageError } from './usage-error.ts';
@@ -19,10 +21,20 @@ export interface CliWorld {
   readonly readStdin: () => Promise<string>;
   readonly print: (text: string) => void;
   readonly complain: (text: string) => void;
+  /** Shows one line that replaces the one before, where somebody watches. */
+  readonly progress?: (line: string) => void;
 }
 
 /** Exit codes a script can rely on. */
-export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3 } as const;
+export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3, tryLater: 4 } as const;
+
+/** What each failure that a person can mend ends with. */
+const EXIT_OF = [
+  [UsageError, EXIT.usage],
+  [CallRefused, EXIT.refused],
+  [ServiceUnreachable, EXIT.unreachable],
+  [TryLater, EXIT.tryLater],
+] as const;
 
 /** Runs one command. @returns the exit code, see {@link EXIT} */
 export async function runAdminCli(world: CliWorld): Promise<number> {
@@ -30,21 +42,17 @@ export async function runAdminCli(world: CliWorld): Promise<number> {
     await perform(world);
     return EXIT.done;
   } catch (error: unknown) {
-    if (error instanceof UsageError) world.complain(error.message);
-    else if (error instanceof CallRefused) world.complain(error.message);
-    else if (error instanceof ServiceUnreachable) world.complain(error.message);
-    else throw error;
-    return error instanceof UsageError
-      ? EXIT.usage
-      : error instanceof CallRefused
-        ? EXIT.refused
-        : EXIT.unreachable;
+    const known = EXIT_OF.find(([kind]) => error instanceof kind);
+    if (known === undefined || !(error instanceof Error)) throw error;
+    world.complain(error.message);
+    return known[1];
   }
 }
 
 async function perform(world: CliWorld): Promise<void> {
   const commands = adminCommands();
-  const { words, flags, common } = readCommandLine(world.args);
+  const line = readCommandLine(world.args);
+  const { words, common } = line;
   if (words.length === 0) {
     if (world.args.length > 0 && !common.help) {
       throw new UsageError('Name a router and a procedure first; --help lists them.');
@@ -76,9 +84,17 @@ async function perform(world: CliWorld): Promise<void> {
     world.print(commandHelp(command));
     return;
   }
-  const base = common.input === undefined ? {} : await readInput(common.input, world.readStdin);
-  const input = buildInput(command, flags, base);
-  const result = await callProcedure(connectionOf(world.environment), command, input);
+  const readers = stdinReaders(line);
+  if (readers.length > 1) {
+    throw new UsageError(`Standard input can be read once; ${readers.join(' and ')} both want it.`);
+  }
+  const stdin = readers.length === 0 ? '' : await world.readStdin();
+  const { input: whole } = common;
+  const base = whole === undefined ? {} : parseInput(whole === '-' ? stdin : whole);
+  const input = buildInput(command, withStdin(line.flags, stdin), base);
+  const connection = connectionOf(world.environment);
+  let result = await callProcedure(connection, command, input);
+  if (common.wait) result = await followTask(connection, result, world.progress);
   const json = common.json || !world.isTerminal;
   world.print(json ? JSON.stringify(result, null, 2) : show(result));
 }
@@ -95,11 +111,7 @@ function commandNamed(group: readonly Command[], router: string, procedure: stri
   );
 }
 
-async function readInput(
-  source: string,
-  readStdin: () => Promise<string>,
-): Promise<Record<string, unknown>> {
-  const text = source === '-' ? await readStdin() : source;
+function parseInput(text: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);

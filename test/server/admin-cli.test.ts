@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import Koa from 'koa';
+import { findOperator } from '../../ledger/operators.ts';
 import { adminCommands, flagOf } from '../../server/admin-cli/commands.ts';
 import { runAdminCli } from '../../server/admin-cli/run.ts';
 import { createAdminMiddleware } from '../../server/admin-http.ts';
@@ -27,6 +28,7 @@ describe('the admin command line', () => {
   let service: AdminService;
   let server: Server;
   let url: string;
+  const tokens = { viewer: '', operator: '' };
 
   before(async () => {
     service = await startAdminService();
@@ -34,7 +36,11 @@ describe('the admin command line', () => {
     app.use(
       createAdminMiddleware({
         services: service.services,
-        login: createAdminLogin(createOperatorOf(TOKEN)),
+        login: createAdminLogin(
+          createOperatorOf(TOKEN, (hash) =>
+            findOperator(service.services.orm.em.fork().getKysely(), hash, service.clock.at),
+          ),
+        ),
         addressOf: () => '127.0.0.1',
       }),
     );
@@ -45,6 +51,10 @@ describe('the admin command line', () => {
     );
     await once(server, 'listening');
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { operators } = service.as('administrator');
+    for (const role of ['viewer', 'operator'] as const) {
+      tokens[role] = (await operators.create({ name: role, role })).token;
+    }
   });
   after(async () => {
     server.closeAllConnections();
@@ -141,6 +151,117 @@ describe('the admin command line', () => {
       expect(refused.err).to.match(/^--input (is not JSON|must be one JSON object)/);
       expect(refused.err).to.not.include('secret');
     }
+  });
+
+  it('reads one flag from standard input where its value is -: a text, a list with one item per line, JSON', async () => {
+    const admin = service.as('administrator');
+    await admin.sites.create({ code: 'piped', name: 'Piped', customer_type: 'MULTI_MERCHANT' });
+    const evidence = 'line one, with a comma\nline two';
+    const gate = [
+      'gates',
+      'record',
+      '--site-code',
+      'piped',
+      '--gate',
+      'QUALITY',
+      '--result=FAILED',
+    ];
+    const text = await cli([...gate, '--evidence', '-'], { stdin: `${evidence}\n` });
+    expect(JSON.parse(text.out)).to.include({ evidence });
+    const issue = ['credentials', 'issue', '--site-code', 'piped', '--environment', 'sandbox'];
+    const list = await cli([...issue, '--label', 'x', '--permissions=-'], {
+      stdin: 'ingest\nlabel\n',
+    });
+    expect(list.err).to.equal('');
+    const { items } = await admin.credentials.list({ site_code: 'piped' });
+    expect(items[0]?.permissions).to.deep.equal(['ingest', 'label']);
+    const json = await cli(['dead-letters', 'preview', '--filter', '-'], {
+      stdin: '{"site_code":"piped"}',
+    });
+    expect(JSON.parse(json.out)).to.include({ total: 0 });
+    const both = await cli([...issue, '--label', '-', '--input', '-'], { stdin: '{}' });
+    expect(both).to.deep.equal({
+      code: 2,
+      out: '',
+      err: 'Standard input can be read once; --input and --label both want it.',
+    });
+  });
+
+  describe('--wait', () => {
+    const startTask = (): Promise<string> =>
+      service.services.orm.em.fork().transactional(async (em) => {
+        const id = await service.services.startTask(em.getKysely(), {
+          kind: 'test',
+          siteId: 0n,
+          input: {},
+          total: 3,
+          by: 'test',
+          at: service.clock.at,
+        });
+        return String(id);
+      });
+    const follow = async (id: string, end: string): Promise<Outcome> => {
+      const following = cli(['tasks', 'status', '--task-id', id, '--wait']);
+      await service.database.query(
+        `update task set done = 3, finished_at = now(), ${end} where id = $1`,
+        [id],
+      );
+      return following;
+    };
+
+    it('follows a task to its end and prints it', async () => {
+      const { code, out } = await follow(await startTask(), `state = 'DONE', result = '{"a":1}'`);
+      expect(code).to.equal(0);
+      expect(JSON.parse(out)).to.deep.include({ state: 'DONE', done: 3, result: { a: 1 } });
+    });
+
+    it('ends with exit code 1 and the reason where the task failed', async () => {
+      const id = await startTask();
+      const failed = await follow(id, `state = 'FAILED', error = 'no room'`);
+      expect(failed).to.deep.equal({
+        code: 1,
+        out: '',
+        err: `Task ${id} ended FAILED after 3 of 3: no room.`,
+      });
+    });
+
+    it('changes nothing about a call that starts no task', async () => {
+      const listed = await cli(['sites', 'list', '--wait']);
+      expect(JSON.parse(listed.out)).to.have.property('items');
+    });
+  });
+
+  it('a service that cannot answer now is exit code 4: try again', async () => {
+    const refusing = createServer((_, response) => {
+      response.statusCode = 503;
+      response.end('{"error":{"message":"The database cannot answer at the moment."}}');
+    }).listen(0, '127.0.0.1');
+    await once(refusing, 'listening');
+    const { port } = refusing.address() as AddressInfo;
+    const outcome = await cli(['sites', 'list'], {
+      environment: { ADMIN_URL: `http://127.0.0.1:${port}`, ADMIN_TOKEN: TOKEN },
+    });
+    refusing.closeAllConnections();
+    refusing.close();
+    expect(outcome).to.deep.equal({
+      code: 4,
+      out: '',
+      err: 'The database cannot answer at the moment.',
+    });
+  });
+
+  it('an operator uses a token of their own, and hears which role a call needs', async () => {
+    const as = (role: 'viewer' | 'operator') => ({
+      environment: { ADMIN_URL: url, ADMIN_TOKEN: tokens[role] },
+    });
+    expect((await cli(['sites', 'list'], as('viewer'))).code).to.equal(0);
+    const refused = await cli(
+      ['sites', 'suspend', '--site-code', 'acme', '--reason', 'x'],
+      as('viewer'),
+    );
+    expect(refused).to.include({ code: 1, err: 'This procedure needs the role operator.' });
+    const help = await cli(['sites', 'suspend', '--help'], { environment: {} });
+    expect(help.out).to.include('Needs the role operator or one above it.');
   });
 
   it('nested objects are JSON or dotted flags', async () => {
@@ -258,7 +379,7 @@ describe('the admin command line', () => {
         const line = help.out.split('\n').find((text) => text.startsWith(`  ${flagOf(field)} `));
         expect(line, `${command.path} ${flagOf(field)}`).to.not.equal(undefined);
         expect(line?.includes('[required]')).to.equal(field.required);
-        expect(['--help', '--json', '--input']).to.not.include(flagOf(field));
+        expect(['--help', '--json', '--wait', '--input']).to.not.include(flagOf(field));
       }
     }
   });
