@@ -4,16 +4,11 @@ import type { Db } from '../ledger/database.ts';
 import {
   recordWebhookEvents,
   type EnqueueDeliveries,
+  type QueuedDelivery,
   type RecordWebhookEvents,
 } from '../ledger/webhook-events.ts';
-import { deliveryJobId, type DeliveryRef } from '../ledger/webhook-ids.ts';
+import { deliveryJobId } from '../ledger/webhook-ids.ts';
 import { WEBHOOK } from './queues.ts';
-
-/** A delivery to queue. */
-export interface QueuedDelivery extends DeliveryRef {
-  /** Seconds until its first attempt; at once when left out. */
-  readonly afterSeconds?: number;
-}
 
 /**
  * Queues deliveries in the caller's transaction, one statement for all. One that has a job already keeps it. The job's

@@ -1,12 +1,10 @@
-import type { PgBoss } from 'pg-boss';
 import { z } from 'zod';
 import type { WebhookEventType } from '../contract/webhook.ts';
 import type { Clock } from '../ledger/clock.ts';
 import { run as runSql, type Db } from '../ledger/database.ts';
 import { rescheduleDeliveries } from '../ledger/webhook-deliveries.ts';
-import { insertDeliveries } from '../ledger/webhook-events.ts';
+import { insertDeliveries, type EnqueueDeliveries } from '../ledger/webhook-events.ts';
 import { findUndelivered } from '../ledger/webhook-recovery.ts';
-import { requeueDeliveries } from './enqueue-webhooks.ts';
 import { TaskRefused, type TaskHandler } from './tasks.ts';
 
 /** The kind of task that `webhooks.recover` starts. */
@@ -34,10 +32,10 @@ const Position = z.strictObject({
  * that has just come back is not flooded.
  */
 export function createRecoverHandler(options: {
-  readonly boss: PgBoss;
+  readonly requeue: EnqueueDeliveries;
   readonly clock: Clock;
 }): TaskHandler {
-  const { boss, clock } = options;
+  const { requeue, clock } = options;
   return async (task, run) => {
     const input = RecoverInput.parse(task.input);
     const endpoint = { siteId: task.siteId, endpointId: BigInt(input.endpoint_id) };
@@ -75,8 +73,7 @@ export function createRecoverHandler(options: {
           db,
           due.filter(({ delivery }) => delivery === 'unsuccessful'),
         );
-        await requeueDeliveries(
-          boss,
+        await requeue(
           db,
           due.map((delivery) => ({ ...delivery, afterSeconds: (delivery.at - now) / 1000 })),
         );

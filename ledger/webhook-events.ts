@@ -19,8 +19,14 @@ export type NewWebhookEvent = {
   };
 }[SubscribedEventType];
 
-/** Queues deliveries in the caller's transaction; one that has a job already keeps it. */
-export type EnqueueDeliveries = (db: Db, deliveries: readonly DeliveryRef[]) => Promise<unknown>;
+/** A delivery to queue. */
+export interface QueuedDelivery extends DeliveryRef {
+  /** Seconds until its first attempt; at once when left out. */
+  readonly afterSeconds?: number;
+}
+
+/** Queues deliveries in the caller's transaction. */
+export type EnqueueDeliveries = (db: Db, deliveries: readonly QueuedDelivery[]) => Promise<unknown>;
 
 /** Writes events where and when the caller's transaction commits; bound to the queue in one place (server/wire.ts). */
 export type RecordWebhookEvents = (

@@ -200,7 +200,7 @@ export function wire(options: WireOptions): Wiring {
   /** Long work of the administrative side, by kind. */
   const taskHandlers: Record<string, TaskHandler> = {
     'dead_letters.redrive': redriveTask({ requeue, clock }),
-    [RECOVER]: createRecoverHandler({ boss, clock }),
+    [RECOVER]: createRecoverHandler({ requeue: webhooks.requeue, clock }),
   };
   const tasks = new TaskRunner({
     boss,

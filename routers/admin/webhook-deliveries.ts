@@ -189,14 +189,9 @@ export const recover = operatorProcedure
       .strictObject({
         endpoint_id: EndpointIdIn,
         since: instantField('Events that happened at or after'),
-        per_second: z
-          .int()
-          .min(1)
-          .max(500)
-          .default(PER_SECOND)
-          .meta({
-            description: 'Deliveries that fall due in a second, so that no receiver is flooded',
-          }),
+        per_second: z.int().min(1).max(500).default(PER_SECOND).meta({
+          description: 'Deliveries that fall due in a second, so that no receiver is flooded',
+        }),
       })
       .meta({
         description:
