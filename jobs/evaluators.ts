@@ -4,8 +4,10 @@ import {
   type CompiledRuleSet,
   type Features,
   type Judgement,
+  type Model,
   type RiskEvent,
 } from '../risk/index.ts';
+import type { ModelSource } from './site-models.ts';
 
 /** An event with the features that its judgement sees. */
 export interface FeaturedEvent {
@@ -17,8 +19,8 @@ export interface FeaturedEvent {
 export interface Evaluator {
   /**
    * The judgements of a batch's events of this Site, in their order; an event that cannot be judged has its error in
-   * its place, so that it fails alone. May be asynchronous: a model scores the whole batch in one call, on another
-   * thread. Whatever it throws fails the batch, whose events are then judged one by one.
+   * its place, so that it fails alone. May be asynchronous. Whatever it throws fails the batch, whose events are then
+   * judged one by one.
    */
   judge(
     events: readonly FeaturedEvent[],
@@ -31,13 +33,13 @@ export interface EvaluatorSource {
   of(siteId: bigint): Evaluator | Promise<Evaluator>;
 }
 
-/** Judges by rules alone. */
-export function rulesEvaluator(rules: CompiledRuleSet): Evaluator {
+/** Judges by rules, and by a model where one is live. */
+export function evaluatorOf(rules: CompiledRuleSet, model?: Model): Evaluator {
   return {
     judge: (events) =>
       events.map(({ event, features }) => {
         try {
-          return judge(event, features, rules);
+          return judge(event, features, rules, model);
         } catch (error: unknown) {
           return error instanceof Error ? error : new Error('judgement failed');
         }
@@ -45,8 +47,19 @@ export function rulesEvaluator(rules: CompiledRuleSet): Evaluator {
   };
 }
 
-/** The default rules for every Site. */
+/** The default rules for every Site, and its own live model. */
+export function siteEvaluators(models: ModelSource): EvaluatorSource {
+  const byRules = evaluatorOf(DEFAULT_RULES);
+  return {
+    async of(siteId) {
+      const { live } = await models.of(siteId);
+      return live === undefined ? byRules : evaluatorOf(DEFAULT_RULES, live);
+    },
+  };
+}
+
+/** The default rules alone for every Site, without looking at any release. */
 export function defaultEvaluators(): EvaluatorSource {
-  const evaluator = rulesEvaluator(DEFAULT_RULES);
-  return { of: () => evaluator };
+  const byRules = evaluatorOf(DEFAULT_RULES);
+  return { of: () => byRules };
 }

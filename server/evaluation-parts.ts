@@ -1,8 +1,9 @@
 import type { BatchParts } from '../jobs/evaluate-batch.ts';
 import type { GaveUp } from '../jobs/evaluation-worker.ts';
-import { defaultEvaluators } from '../jobs/evaluators.ts';
+import { siteEvaluators } from '../jobs/evaluators.ts';
+import { ModelSource } from '../jobs/site-models.ts';
 import type { Clock } from '../ledger/clock.ts';
-import type { Transaction } from '../ledger/transactions.ts';
+import { together, type Transaction } from '../ledger/transactions.ts';
 import { evaluated, recordEvaluationFailed } from '../ledger/webhook-causes.ts';
 import type { RecordWebhookEvents } from '../ledger/webhook-events.ts';
 
@@ -15,16 +16,23 @@ export interface EvaluationReach {
 
 /** What judges batches and what their results bring about: the one place to add to either. */
 export function evaluationParts({
+  transaction,
+  clock,
   recordWebhooks,
 }: EvaluationReach): BatchParts & { readonly gaveUp: GaveUp } {
+  const models = new ModelSource({ transaction, clock });
   return {
-    evaluators: defaultEvaluators(),
-    record: (db, judged, now) =>
-      recordWebhooks(
-        db,
-        judged.map(({ row, judgement }) => evaluated(row, judgement.risk, now)),
-        now,
-      ),
+    evaluators: siteEvaluators(models),
+    async record(db, judged, now) {
+      await together(
+        recordWebhooks(
+          db,
+          judged.map(({ row, judgement }) => evaluated(row, judgement.risk, now)),
+          now,
+        ),
+        models.recordShadows(db, judged, now),
+      );
+    },
     gaveUp: (db, ref, now) => recordEvaluationFailed(db, ref, now, recordWebhooks),
   };
 }

@@ -1,6 +1,8 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
+import type { Pool } from 'pg';
 import type { PgBoss } from 'pg-boss';
 import type { Logger } from 'pino';
+import { TRAIN } from '../contract/training.ts';
 import { createOrm } from '../entities/orm.ts';
 import { createDeadLetterLoop } from '../jobs/dead-letters.ts';
 import { enqueueAllEvaluations, requeueEvaluations } from '../jobs/enqueue.ts';
@@ -12,6 +14,8 @@ import { defaultRulesOf } from '../jobs/rules-of.ts';
 import { startTask, TaskRunner, type TaskHandler } from '../jobs/tasks.ts';
 import { Loop } from '../jobs/loop.ts';
 import { createReportSumsLoop } from '../jobs/report-sums.ts';
+import { createTrainingSchedule } from '../jobs/train/schedule.ts';
+import { createTrainHandler } from '../jobs/train/train-model.ts';
 import { createUpkeepLoop } from '../jobs/upkeep.ts';
 import { createRecoverHandler, RECOVER } from '../jobs/webhook-recover.ts';
 import type { Clock } from '../ledger/clock.ts';
@@ -20,6 +24,7 @@ import { failureKind } from '../ledger/failures.ts';
 import { createIdSource } from '../ledger/ids.ts';
 import { IngestQueue, type IngestLimits } from '../ledger/ingest-queue.ts';
 import { HourlyTally } from '../ledger/reports/hourly-tally.ts';
+import { readDatabaseState } from '../ledger/reports/queue-state.ts';
 import { tallyResults } from '../ledger/reports/result-times.ts';
 import type { SecretBox } from '../ledger/secret-box.ts';
 import { forgetExpiredSecrets } from '../ledger/webhook-secrets.ts';
@@ -27,6 +32,7 @@ import { createPipelinedTransactions, type Transaction } from '../ledger/transac
 import type { Services } from '../routers/services.ts';
 import { AddressLimiter } from './address-limiter.ts';
 import { CredentialCache } from './credential-cache.ts';
+import { registerDatabaseMetrics, registerPoolMetrics } from './database-metrics.ts';
 import { evaluationParts } from './evaluation-parts.ts';
 import { FailedLogins } from './failed-logins.ts';
 import { KeyUse } from './key-use.ts';
@@ -103,17 +109,20 @@ export function wire(options: WireOptions): Wiring {
     metrics.faults.inc({ place });
     logFault(log, place, error);
   };
+  const pools = new Map<string, Pool>();
   const orm = createOrm({
     url: options.appUrl,
     poolSize: POOL_SIZE,
     applicationName: 'transaction-risk',
     statementTimeoutMs: 10_000,
+    onPool: (pool) => pools.set('requests', pool),
   });
   const owner = createOrm({
     url: options.ownerUrl,
     poolSize: 1,
     applicationName: 'transaction-risk upkeep',
     statementTimeoutMs: 60_000,
+    onPool: (pool) => pools.set('upkeep', pool),
   });
   const queueFault = fault('queue');
   const bossOptions = {
@@ -154,6 +163,7 @@ export function wire(options: WireOptions): Wiring {
     poolSize: PIPELINED_CONNECTIONS,
     applicationName: 'transaction-risk',
     statementTimeoutMs: 10_000,
+    onPool: (pool) => pools.set('transactions', pool),
   });
   const { transaction, oneTrip } = pipelined;
   const requeue = (
@@ -193,7 +203,7 @@ export function wire(options: WireOptions): Wiring {
     transaction: transactionsOf(owner),
     requeue,
     clock,
-    retentionDays: options.retentionDays,
+    retention: { payloads: options.retentionDays, webhooks: options.webhooks.retentionDays },
     onRequeued: (count) => metrics.sweeperFindings.inc(count),
     onFault: fault('upkeep'),
   });
@@ -201,6 +211,7 @@ export function wire(options: WireOptions): Wiring {
   const taskHandlers: Record<string, TaskHandler> = {
     'dead_letters.redrive': redriveTask({ requeue, clock }),
     [RECOVER]: createRecoverHandler({ requeue: webhooks.requeue, clock }),
+    [TRAIN]: createTrainHandler({ appUrl: options.appUrl, clock }),
   };
   const tasks = new TaskRunner({
     boss,
@@ -208,6 +219,12 @@ export function wire(options: WireOptions): Wiring {
     clock,
     handlers: taskHandlers,
     onFault: fault('task'),
+  });
+  const trainings = createTrainingSchedule({
+    transaction: transactionsOf(orm),
+    startTask: (db, task) => startTask(boss, db, task),
+    clock,
+    onFault: fault('training schedule'),
   });
   const oldSecrets = new Loop({
     everyMs: FORGET_MS,
@@ -246,6 +263,8 @@ export function wire(options: WireOptions): Wiring {
     queuedRows: () => ingest.load.rows,
     queuedBytes: () => ingest.load.bytes,
   });
+  registerPoolMetrics(metrics, pools);
+  registerDatabaseMetrics(metrics, () => readDatabaseState(pool(), clock.now()));
   const keyUse = new KeyUse({ pool, clock, onFault: fault('key use') });
   const credentials = new CredentialCache({
     pool,
@@ -319,6 +338,7 @@ export function wire(options: WireOptions): Wiring {
           reportSums,
           deadLetters,
           oldSecrets,
+          trainings,
           tasks,
           worker,
           ...delivery.parts,

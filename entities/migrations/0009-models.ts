@@ -71,6 +71,7 @@ const STATEMENTS = [
     released_at timestamptz(3) not null,
     primary key (site_id, id)
   )`,
+  `create unique index model_release_by_id on model_release (id, site_id)`,
   ...appendOnly('model_release'),
   `create table model_settings (
     site_id bigint primary key,

@@ -12,10 +12,10 @@ import {
   type ScoredRow,
 } from './metrics.ts';
 
-/** Judged and labelled events in the order of time, cut into bins. */
+/** Judged and labelled events, in any order that is always the same, cut into bins. */
 export interface LearningRows extends TrainingRows {
   readonly edges: Edges;
-  /** Instant of each event, ms since 1970 UTC, ascending. */
+  /** Instant of each event, ms since 1970 UTC. */
   readonly at: Float64Array;
   /** Card or customer of each event; empty where it names none. */
   readonly cards: readonly string[];
@@ -85,7 +85,13 @@ export function learn(
   onProgress: (share: number) => void,
 ): Learned {
   const count = rows.at.length;
-  const [first, last] = [rows.at[0] ?? 0, rows.at[count - 1] ?? 0];
+  let first = Infinity;
+  let last = -Infinity;
+  for (const at of rows.at) {
+    first = Math.min(first, at);
+    last = Math.max(last, at);
+  }
+  if (count === 0) throw new TooFewLabels('There are no judged payments to learn from.');
   const split = last - (last - first) * VALIDATION_SHARE;
   const earlier = indexes(count, (row) => (rows.at[row] as number) < split);
   const later = indexes(count, (row) => (rows.at[row] as number) >= split);

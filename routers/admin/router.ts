@@ -5,6 +5,7 @@ import { credentials } from './credentials.ts';
 import { deadLetters } from './dead-letters.ts';
 import { events } from './events.ts';
 import { gates } from './gates.ts';
+import { models } from './models.ts';
 import { operators } from './operators.ts';
 import { reports } from './reports.ts';
 import { ingestions } from './ingestions.ts';
@@ -23,6 +24,7 @@ export const adminRouter = router({
   tasks,
   webhooks,
   reports,
+  models,
   operators,
   events,
   audit,

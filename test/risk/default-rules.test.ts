@@ -104,7 +104,7 @@ describe('the default rules', () => {
     const at = START + 20 * DAY;
     const theft = make({ at, card: 'c', customer: 'u', device: 'thief', amount: 900_000 });
     const { risk } = judge(theft, history.featuresOf(theft));
-    expect(risk.decision).to.equal('REVIEW');
+    expect(risk.decision).to.equal('HOLD_RECOMMENDED');
     expect(risk.reasons[0]).to.match(/times the mean .* of this card over 30 days/);
     for (let i = 0; i < 9; i++) {
       history.add(make({ at: at + i * MINUTE, card: 'c', customer: 'u', amount: 900_000 }));

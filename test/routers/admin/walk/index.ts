@@ -2,6 +2,7 @@ import { credentialsWalk } from './credentials.ts';
 import { deadLettersWalk } from './dead-letters.ts';
 import { gatesWalk } from './gates.ts';
 import { ingestionsWalk } from './ingestions.ts';
+import { modelsWalk } from './models.ts';
 import { operatorsWalk } from './operators.ts';
 import { reportsWalk } from './reports.ts';
 import { sitesWalk } from './sites.ts';
@@ -19,5 +20,6 @@ export const WALKS: readonly RouterWalk[] = [
   tasksWalk,
   webhooksWalk,
   reportsWalk,
+  modelsWalk,
   operatorsWalk,
 ];

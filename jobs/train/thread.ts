@@ -1,0 +1,48 @@
+import { setPriority } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
+import { createPipelinedTransactions } from '../../ledger/transactions.ts';
+import { learn, TooFewLabels } from '../../risk/model/learn.ts';
+import { encodeModel } from '../../risk/model/model.ts';
+import { readLearningRows } from './read-rows.ts';
+import type { TrainingAnswer, TrainingOrder } from './run-thread.ts';
+
+/** Nice value of this thread: requests and evaluations take the processor first. */
+const NICE = 10;
+
+async function main(order: TrainingOrder): Promise<void> {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+  const answer = (message: TrainingAnswer): void => parentPort?.postMessage(message);
+  try {
+    // On Linux 0 means this thread alone; elsewhere it may be refused, which only makes the training a worse neighbour.
+    setPriority(0, NICE);
+  } catch {
+    // Goes on with the priority it has.
+  }
+  const database = createPipelinedTransactions({
+    url: order.appUrl,
+    poolSize: 1,
+    applicationName: 'transaction-risk training',
+    statementTimeoutMs: 60_000,
+  });
+  try {
+    answer({ kind: 'progress', share: 0 });
+    const rows = await readLearningRows(
+      database.transaction,
+      BigInt(order.siteId),
+      order.period,
+      order.mostRows,
+    );
+    answer({ kind: 'progress', share: 0.2 });
+    const { forest, calibration, metrics } = learn(rows, order.settings, (share) =>
+      answer({ kind: 'progress', share: 0.2 + share * 0.8 }),
+    );
+    answer({ kind: 'learned', text: encodeModel(forest, calibration), metrics });
+  } catch (error: unknown) {
+    if (!(error instanceof TooFewLabels)) throw error;
+    answer({ kind: 'too few', reason: error.message });
+  } finally {
+    await database.close();
+  }
+}
+
+await main(workerData as TrainingOrder);
