@@ -50,12 +50,15 @@ export const MUTABLE_TABLES = [
   'model_settings',
 ] as const;
 
-/** Bulk tables cut into daily partitions, so that expired days are dropped instead of deleted. */
+/**
+ * Bulk tables cut into daily partitions, so that expired days are dropped instead of deleted; `keptFor` says which
+ * setting counts the days.
+ */
 export const PARTITIONED_TABLES = [
-  { table: 'ingestion_payload', column: 'received_at' },
-  { table: 'evaluation_features', column: 'evaluated_at' },
-  { table: 'webhook_event', column: 'created_at' },
-  { table: 'webhook_delivery', column: 'created_at' },
-  { table: 'webhook_attempt', column: 'attempted_at' },
-  { table: 'model_shadow_score', column: 'evaluated_at' },
+  { table: 'ingestion_payload', column: 'received_at', keptFor: 'payloads' },
+  { table: 'evaluation_features', column: 'evaluated_at', keptFor: 'payloads' },
+  { table: 'webhook_event', column: 'created_at', keptFor: 'webhooks' },
+  { table: 'webhook_delivery', column: 'created_at', keptFor: 'webhooks' },
+  { table: 'webhook_attempt', column: 'attempted_at', keptFor: 'webhooks' },
+  { table: 'model_shadow_score', column: 'evaluated_at', keptFor: 'payloads' },
 ] as const;

@@ -2,14 +2,17 @@ import { ingestionIdOf } from '../contract/primitives.ts';
 import type { Clock } from '../ledger/clock.ts';
 import type { Db } from '../ledger/database.ts';
 import type { LedgerRef } from '../ledger/load-batch.ts';
-import { createPartitions, dropExpiredPartitions } from '../ledger/partitions.ts';
+import {
+  createPartitions,
+  dropExpiredPartitions,
+  type RetentionDays,
+} from '../ledger/partitions.ts';
 import { raiseOperatorEvent } from '../ledger/operator-events.ts';
 import { findLost, readWatermark, writeWatermark } from '../ledger/sweep.ts';
 import type { Transaction } from '../ledger/transactions.ts';
 import { Loop } from './loop.ts';
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 
 /** Days of partitions kept ready. */
 const DAYS_AHEAD = 7;
@@ -25,7 +28,7 @@ export interface UpkeepOptions {
   readonly transaction: Transaction;
   readonly requeue: (db: Db, refs: readonly LedgerRef[]) => Promise<number>;
   readonly clock: Clock;
-  readonly retentionDays: number;
+  readonly retention: RetentionDays;
   readonly onRequeued: (count: number) => void;
   readonly onFault: (error: unknown) => void;
 }
@@ -47,7 +50,7 @@ export async function keepPartitions(options: UpkeepOptions): Promise<void> {
   const now = options.clock.now();
   await options.transaction(async (db) => {
     await createPartitions(db, now, DAYS_AHEAD);
-    await dropExpiredPartitions(db, now - options.retentionDays * DAY_MS);
+    await dropExpiredPartitions(db, now, options.retention);
   });
 }
 

@@ -50,11 +50,21 @@ export async function createPartitions(
   return created;
 }
 
-/** Drops daily partitions that ended before `before`: the only way out of an append-only table. Returns how many. */
-export async function dropExpiredPartitions(db: Db, before: number): Promise<number> {
-  const limit = dayOf(before).replaceAll('-', '');
+/** Days for which the partitions of each kind of table are kept. */
+export interface RetentionDays {
+  readonly payloads: number;
+  readonly webhooks: number;
+}
+
+/** Drops the daily partitions whose days are over at `now` (ms): the only way out of an append-only table. Returns how many. */
+export async function dropExpiredPartitions(
+  db: Db,
+  now: number,
+  days: RetentionDays,
+): Promise<number> {
   let dropped = 0;
-  for (const { table } of PARTITIONED_TABLES) {
+  for (const { table, keptFor } of PARTITIONED_TABLES) {
+    const limit = dayOf(now - days[keptFor] * DAY_MS).replaceAll('-', '');
     const { rows } = await run<{ name: string }>(
       db,
       `select child.relname as name from pg_inherits

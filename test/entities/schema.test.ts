@@ -172,7 +172,20 @@ describe('the schema', () => {
         );
       await put('2031-05-06T23:59:59Z');
       await put('2031-05-07T00:00:00Z');
-      expect(await dropExpiredPartitions(db, Date.UTC(2031, 4, 7, 0))).to.be.at.least(2);
+      const kept = { payloads: 400, webhooks: 35 };
+      const DAY_MS = 86_400_000;
+      const days = async (table: string): Promise<string[]> =>
+        (
+          await database.query<{ name: string }>(
+            `select inhrelid::regclass::text as name from pg_inherits
+             where inhparent = $1::regclass and inhrelid::regclass::text like '%_2031%' order by 1`,
+            [table],
+          )
+        ).map(({ name }) => name.slice(-8));
+      await dropExpiredPartitions(db, Date.UTC(2031, 4, 7) + 35 * DAY_MS, kept);
+      expect(await days('webhook_delivery')).to.deep.equal(['20310507']);
+      expect(await days('ingestion_payload')).to.deep.equal(['20310506', '20310507']);
+      await dropExpiredPartitions(db, Date.UTC(2031, 4, 7) + 400 * DAY_MS, kept);
       const left = await database.query<{ received_at: Date }>(
         'select received_at from ingestion_payload where site_id = 1',
       );

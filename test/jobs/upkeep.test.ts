@@ -58,7 +58,7 @@ describe('what nobody would evaluate', () => {
     transaction: pipelined.transaction,
     requeue: (db, refs) => requeueEvaluations(boss, db, refs),
     clock: { now: () => NOW },
-    retentionDays: 400,
+    retention: { payloads: 400, webhooks: 35 },
     onRequeued: (count) => found.push(count),
     onFault: (error) => {
       throw error instanceof Error ? error : new Error('fault');
