@@ -1,5 +1,6 @@
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM, UnderscoreNamingStrategy } from '@mikro-orm/postgresql';
+import type { Pool } from 'pg';
 import { Site } from './site.ts';
 import { Contract } from './contract.ts';
 import { Credential } from './credential.ts';
@@ -98,6 +99,8 @@ export interface OrmOptions {
   readonly applicationName: string;
   /** Milliseconds after which the server cancels a statement; 0 = never (migrations, upkeep). */
   readonly statementTimeoutMs: number;
+  /** Gets the pool when it is made, for measuring. */
+  readonly onPool?: (pool: Pool) => void;
 }
 
 /**
@@ -115,7 +118,10 @@ export function createOrm(options: OrmOptions): MikroORM {
     logger: () => undefined,
     pool: { min: 0, max: options.poolSize, idleTimeoutMillis: 30_000 },
     driverOptions: {
-      onPoolCreated: prepareStatements,
+      onPoolCreated(pool: Pool) {
+        prepareStatements(pool);
+        options.onPool?.(pool);
+      },
       application_name: options.applicationName,
       connectionTimeoutMillis: 2_000,
       keepAlive: true,

@@ -27,6 +27,8 @@ export interface PipelineOptions {
   readonly poolSize: number;
   readonly applicationName: string;
   readonly statementTimeoutMs: number;
+  /** Gets the pool when it is made, for measuring. */
+  readonly onPool?: (pool: Pool) => void;
 }
 
 /**
@@ -55,6 +57,7 @@ export function createPipelinedTransactions(options: PipelineOptions): Pipelined
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   prepareStatements(pool);
+  options.onPool?.(pool);
   return {
     async transaction(work) {
       const client = await pool.connect();

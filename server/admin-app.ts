@@ -3,6 +3,7 @@ import type { RestState } from '../openapi/adapter.ts';
 import { Refusal } from '../contract/errors.ts';
 import { createAdminMiddleware } from './admin-http.ts';
 import type { AdminLogin } from './admin-login.ts';
+import { readMetrics } from './metrics-of-all.ts';
 import { createAddressOf } from './middleware/caller-address.ts';
 import { requireReady, type Readiness } from './readiness.ts';
 import type { Wiring } from './wire.ts';
@@ -41,7 +42,7 @@ export function createAdminApp(options: AdminAppOptions): Koa.Middleware<RestSta
       if (ctx.method !== 'GET') throw new Refusal('METHOD_NOT_ALLOWED', { allow: ['GET'] });
       await demandOperator(ctx.get('authorization'), addressOf(ctx.req));
       ctx.type = wiring.metrics.registry.contentType;
-      ctx.body = await wiring.metrics.registry.metrics();
+      ctx.body = await readMetrics(wiring.metrics.registry);
       return;
     }
     await ready(ctx, () => procedures(ctx, next));

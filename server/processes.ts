@@ -6,6 +6,7 @@ import { greet } from './banner.ts';
 import type { Settings } from './config.ts';
 import { openDatabase, type Database } from './database.ts';
 import { createLog } from './log.ts';
+import { MetricsOfAll } from './metrics-of-all.ts';
 import { runProcess, tell } from './process.ts';
 import { chooseSecretsKeys, wordSecretsKeys } from './secrets-key.ts';
 import { startParts, wireService } from './service.ts';
@@ -41,6 +42,8 @@ export async function runPrimary(settings: Settings, demo: boolean): Promise<voi
     tell,
   };
   const wiring = wireService(service);
+  const metricsOfAll = new MetricsOfAll(wiring.metrics.registry);
+  metricsOfAll.start();
   const children = new Children(settings, database, { token, secretsKeys });
   try {
     await Promise.race([startParts(service, wiring, signals), signals.stopped]);
@@ -57,6 +60,7 @@ export async function runPrimary(settings: Settings, demo: boolean): Promise<voi
     await signals.stopped;
   } finally {
     await children.stop();
+    metricsOfAll.stop();
     await wiring.close();
     await database.stop();
     signals.done();

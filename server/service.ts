@@ -12,6 +12,7 @@ import { createAdminApp } from './admin-app.ts';
 import type { Settings } from './config.ts';
 import { createHttpServer, drain, HTTP_TIMES, listen, type HttpTimes } from './http-server.ts';
 import { logFault } from './log.ts';
+import { answerForMetrics } from './metrics-of-all.ts';
 import { migrateDatabase, MigrationRefused } from './migrate.ts';
 import { checkSecretsKeys, SecretsKeyRefused } from './secrets-fit.ts';
 import { wire, type Wiring } from './wire.ts';
@@ -93,6 +94,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { settings, log } = options;
   const times = { ...HTTP_TIMES, ...options.times };
   const wiring = wireService(options);
+  answerForMetrics(wiring.metrics.registry);
   let started = false;
   const readiness = {
     get started() {

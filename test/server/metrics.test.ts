@@ -65,6 +65,14 @@ describe('/metrics', () => {
     // The body as it is stored, and about a kilobyte of overhead that is set aside for each.
     expect(value(text, 'transaction_risk_group_bytes_sum')).to.be.within(1_200, 3_000);
     expect(text).to.include('transaction_risk_queue_rows 0');
+    expect(text).to.match(
+      /transaction_risk_pool_connections\{pool="requests",state="idle"\} [1-9]/,
+    );
+    expect(text).to.include('transaction_risk_nodejs_eventloop_lag_seconds ');
+    expect(value(text, 'transaction_risk_database_up')).to.equal(1);
+    expect(value(text, 'transaction_risk_dead_letters_open')).to.equal(0);
+    expect(value(text, 'transaction_risk_job_oldest_seconds{queue="evaluate"}')).to.be.lessThan(60);
+    expect(text).to.match(/transaction_risk_jobs\{queue="evaluate",state="ready"\} \d/);
     expect(text).to.include('transaction_risk_body_bytes 0');
     for (const secret of [
       'site-canary',
@@ -74,6 +82,50 @@ describe('/metrics', () => {
       body.ingestion_id,
     ]) {
       expect(text).not.to.include(secret);
+    }
+  });
+
+  it('says how much waits and since when, and counts a refused quota', async () => {
+    const small = await service.createSite({ capacity: 1 });
+    const shop = merchant(service.url, (await small.issue()).apiKey);
+    await shop.submit(eventOf());
+    expect((await shop.submit(eventOf())).status).to.equal(429);
+    await service.database.query(
+      `insert into open_dead_letter (site_id, ingestion_id, dead_letter_id, cause, attempts, dead_at)
+       values (1, 1, 1, 'RangeError', 6, now() - interval '1 hour'), (1, 2, 2, 'RangeError', 6, now())`,
+    );
+    await service.database.query(
+      `insert into pgboss.job (name, data, created_on, start_after)
+       values ('evaluate_dead', '{}', now() - interval '3 hours', now() - interval '2 hours'),
+         ('evaluate_dead', '{}', now() - interval '9 hours', now() + interval '1 hour')`,
+    );
+    // A look at the database is shared by the scrapes of a second.
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const text = await (await read(ADMIN_TOKEN)).text();
+    expect(value(text, 'transaction_risk_refusals_total{reason="quota"}')).to.equal(1);
+    expect(value(text, 'transaction_risk_dead_letters_open')).to.equal(2);
+    expect(value(text, 'transaction_risk_dead_letter_oldest_seconds')).to.be.within(3_590, 3_700);
+    const oldest = value(text, 'transaction_risk_job_oldest_seconds{queue="evaluate_dead"}');
+    expect(oldest, 'since it could have run').to.be.within(7_190, 7_300);
+  });
+
+  it('answers without a database, and says so', async () => {
+    const alone = await runService();
+    try {
+      const scrape = async (): Promise<string> =>
+        (
+          await fetch(`${alone.url}/metrics`, {
+            headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+          })
+        ).text();
+      await alone.database.query('alter table pgboss.queue rename to queue_away');
+      const text = await scrape();
+      expect(text).to.include('transaction_risk_database_up 0');
+      expect(text).not.to.match(/^transaction_risk_dead_letters_open /m);
+      expect(text).to.include('transaction_risk_queue_rows 0');
+    } finally {
+      await alone.database.query('alter table pgboss.queue_away rename to queue');
+      await alone.stop();
     }
   });
 });
