@@ -1,70 +1,110 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BenchDatabase } from '../cluster.ts';
+import { withClient, type BenchDatabase } from '../cluster.ts';
 import { runLoad } from '../load/index.ts';
+import { cpuSecondsOf, cpuSecondsOfTree, residentMegabytes } from '../processes.ts';
 import { readServiceMetrics } from '../service-metrics.ts';
 import { startService } from '../service-process.ts';
 import { WAYS } from '../ways.ts';
 import { orderOf, withWay, type Bench } from './scenario.ts';
 
-/** Fills a database with events that wait for their evaluation; returns how many were accepted at least. */
+/** Fills a database with events that wait for their evaluation; returns how many. */
 export async function prepareBacklog(
   bench: Bench,
   database: BenchDatabase,
   seconds: number,
 ): Promise<number> {
-  return withWay(WAYS.api, database, async (running) => {
-    const result = await runLoad(
+  await withWay(WAYS.api, database, (running) =>
+    runLoad(
       orderOf(bench, running, {
         traffic: { kind: 'ingest', first: 0 },
         pace: { kind: 'closed', connections: 64 },
         warmUpSeconds: 0,
         seconds,
       }),
+    ),
+  );
+  return withClient(database.ownerUrl, async (owner) => {
+    // What preparing left dirty is written now, not while the worker is measured.
+    await owner.query('checkpoint');
+    const { rows } = await owner.query<{ waiting: string }>(
+      'select count(*)::text as waiting from ingestion',
     );
-    return result.accepted;
+    return Number(rows[0]?.waiting);
   });
 }
 
-/** How a backlog was drained. */
+/** How a backlog was drained, from the first results to the last. */
 export interface Drain {
   readonly evaluated: number;
-  /** From the first results to the last. */
   readonly seconds: number;
   readonly perSecond: number;
-  readonly pid: number;
+  /** CPU seconds per thousand events; NaN without /proc. */
+  readonly workerCpu: number;
+  readonly databaseCpu: number;
+  /** Largest resident memory of the worker, MB. */
+  readonly residentMegabytes: number;
 }
 
-/** Waits that long for the next result before the backlog counts as drained (or the worker as stuck), ms. */
-const SILENCE_MS = 3_000;
+interface Sample {
+  readonly at: number;
+  readonly evaluated: number;
+  readonly worker: number;
+  readonly database: number;
+}
 
-/** Evaluates what waits with a worker process of its own, until nothing is left. `onProgress` sees its process id. */
+/** Between two looks at the worker's counter, ms; each look costs the worker about a millisecond. */
+const LOOK_MS = 100;
+
+/** Waits that long for the next result before the worker counts as stuck, ms. */
+const SILENCE_MS = 10_000;
+
+/**
+ * Evaluates what waits with a worker process of its own, until nothing is left.
+ *
+ * @throws Error when the worker stops before
+ */
 export async function drainBacklog(
+  bench: Bench,
   database: BenchDatabase,
-  nodeOptions: readonly string[] = [],
-  onFirst?: (pid: number) => void,
+  waiting: number,
 ): Promise<Drain> {
-  const worker = await startService({ ...database, role: 'worker', nodeOptions });
+  const worker = await startService({ ...database, role: 'worker' });
   try {
-    let began: { at: number; evaluated: number } | undefined;
-    let last = { at: performance.now(), evaluated: 0 };
-    for (;;) {
+    const look = async (): Promise<Sample> => {
       const { evaluated } = await readServiceMetrics(worker.port);
-      const at = performance.now();
-      if (evaluated > last.evaluated) {
-        last = { at, evaluated };
-        if (began === undefined) {
-          began = last;
-          onFirst?.(worker.pid);
-        }
-      } else if (at - last.at > SILENCE_MS) {
-        break;
+      return {
+        evaluated,
+        at: performance.now(),
+        worker: cpuSecondsOf(worker.pid),
+        database: cpuSecondsOfTree(bench.cluster.pid),
+      };
+    };
+    let first: Sample | undefined;
+    let last = await look();
+    let resident = Number.NaN;
+    while (last.evaluated < waiting) {
+      await sleep(LOOK_MS);
+      const now = await look();
+      const memory = residentMegabytes(worker.pid);
+      if (!(memory <= resident)) resident = memory;
+      if (now.evaluated > last.evaluated) {
+        last = now;
+        first ??= now;
+      } else if (now.at - last.at > SILENCE_MS) {
+        throw new Error(`The worker stopped at ${last.evaluated} of ${waiting} events.`);
       }
-      await sleep(50);
     }
-    const first = began ?? last;
-    const seconds = (last.at - first.at) / 1000;
-    const evaluated = last.evaluated - first.evaluated;
-    return { evaluated: last.evaluated, seconds, perSecond: evaluated / seconds, pid: worker.pid };
+    const from = first ?? last;
+    const evaluated = last.evaluated - from.evaluated;
+    const seconds = (last.at - from.at) / 1000;
+    return {
+      evaluated,
+      seconds,
+      perSecond: evaluated / seconds,
+      workerCpu: ((last.worker - from.worker) / evaluated) * 1000,
+      databaseCpu: ((last.database - from.database) / evaluated) * 1000,
+      residentMegabytes: resident,
+    };
   } finally {
     await worker.stop();
   }

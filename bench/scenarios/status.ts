@@ -11,8 +11,7 @@ import type { Measurement } from '../measure.ts';
 export const status: Scenario = async (bench) => {
   const { rounds, quick } = bench.options;
   const measured = await withDatabase(bench, async (database) => {
-    await prepareBacklog(bench, database, quick ? 1 : 3);
-    await drainBacklog(database);
+    await drainBacklog(bench, database, await prepareBacklog(bench, database, quick ? 1 : 3));
     const ingestions = await evaluatedIngestions(bench, database);
     const results: Measurement[] = [];
     for (let round = 1; round <= rounds; round += 1) {

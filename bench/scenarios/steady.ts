@@ -1,6 +1,6 @@
 import { MEASUREMENT_HEAD, measurementRow } from '../measurement-table.ts';
 import type { Measurement } from '../measure.ts';
-import { ratio } from '../report.ts';
+import { ratio, shown } from '../report.ts';
 import { median } from '../statistics.ts';
 import { WAYS, type Way } from '../ways.ts';
 import { measureIngest, sideBySide, type Scenario } from './scenario.ts';
@@ -19,6 +19,8 @@ export const steady: Scenario = async (bench) => {
   );
   const of = (way: Way, share: 'p50' | 'p99'): number =>
     median((results.get(way) ?? []).map(({ latencies }) => latencies[share]));
+  const late = (share: 'p50' | 'p99'): number =>
+    median([...results.values()].flat().map(({ sentLate }) => sentLate[share]));
   return [
     {
       title: `Steady ingest, ${PER_SECOND} per second`,
@@ -26,7 +28,7 @@ export const steady: Scenario = async (bench) => {
       rows: [...results].map(([way, rounds]) => measurementRow(way.name, rounds)),
       notes: [
         `Service (ROLE=api) to reference: p50 ${ratio(of(WAYS.api, 'p50'), of(WAYS.reference, 'p50'))}, p99 ${ratio(of(WAYS.api, 'p99'), of(WAYS.reference, 'p99'))}.`,
-        'Latency counts from the moment a request was due, whatever kept it from being sent.',
+        `Latency counts from the moment a request was due, whatever kept it from being sent. The load itself sent late by ${shown(late('p50'), 2)} ms (p50) and ${shown(late('p99'), 2)} ms (p99), medians over all rounds, which is part of every latency.`,
       ],
     },
   ];
