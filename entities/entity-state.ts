@@ -5,7 +5,7 @@ const schema = defineEntity({
   tableName: 'entity_state',
   properties: {
     site_id: p.bigint().primary(),
-    entity_kind: p.text().primary(),
+    entity_kind: p.text(),
     entity_key: p.uuid().primary(),
     state: p.text(),
     version: p.bigint(),

@@ -15,6 +15,7 @@ import { OutcomeLabel } from './outcome-label.ts';
 import { Evaluation } from './evaluation.ts';
 import { EvaluationFeatures } from './evaluation-features.ts';
 import { EvaluationAttempt } from './evaluation-attempt.ts';
+import { EvaluationTurn } from './evaluation-turn.ts';
 import { EntityState } from './entity-state.ts';
 import { EntityLabel } from './entity-label.ts';
 import { DeadLetter } from './dead-letter.ts';
@@ -61,6 +62,7 @@ export const ENTITIES = [
   Evaluation,
   EvaluationFeatures,
   EvaluationAttempt,
+  EvaluationTurn,
   EntityState,
   EntityLabel,
   DeadLetter,

@@ -29,6 +29,7 @@ export const MUTABLE_TABLES = [
   'auth_version',
   'usage_counter',
   'entity_state',
+  'evaluation_turn',
   'sweep_watermark',
   'rate_window',
   'operator',

@@ -1,30 +1,21 @@
 import type { TransactionEvent } from '../contract/transaction.ts';
 import type { Db } from '../ledger/database.ts';
-import { loadLabels } from '../ledger/entity-labels.ts';
-import {
-  entityName,
-  lockStates,
-  saveStates,
-  type EntityKey,
-  type StoredState,
-} from '../ledger/entity-states.ts';
+import { saveStates, type NewState } from '../ledger/entity-states.ts';
 import { loadBatch, type BatchRow, type LedgerRef } from '../ledger/load-batch.ts';
 import { recordEvaluations } from '../ledger/record-evaluations.ts';
 import { together } from '../ledger/transactions.ts';
 import {
   absorb,
   computeFeatures,
-  decodeState,
   encodeFeatures,
-  encodeState,
   readEvent,
-  type EntityKind,
-  type EntityState,
   type Features,
   type Judgement,
   type RiskEvent,
 } from '../risk/index.ts';
+import { Encounters } from './encounters.ts';
 import type { EvaluatorSource } from './evaluators.ts';
+import { KnownStates } from './known-states.ts';
 
 /** An evaluation that cannot be done now; its class name is what operators see. */
 export class LedgerRowMissing extends Error {
@@ -54,15 +45,38 @@ export interface BatchParts {
   readonly record?: (db: Db, judged: readonly JudgedEvent[], now: number) => Promise<void>;
 }
 
+/** What a worker adds to a batch of its own. */
+export interface BatchOfWorker extends BatchParts {
+  /** What the worker remembers from its earlier batches. */
+  readonly known?: KnownStates;
+  /** Settles the jobs of these events in the batch's transaction; sent together with the results. */
+  readonly settle?: (db: Db, refs: readonly LedgerRef[]) => Promise<void>;
+}
+
 /** What became of a batch: which events are settled and which failed, each by itself. */
 export interface BatchOutcome {
   /** Judged now, or already judged by somebody else: their jobs are done. */
   readonly settled: readonly LedgerRef[];
   readonly judged: readonly BatchRow[];
-  readonly failed: readonly { readonly ref: LedgerRef; readonly error: unknown }[];
+  readonly failed: readonly Failure[];
 }
 
-interface Judgeable {
+/** An event that failed by itself, and why. */
+export interface Failure {
+  readonly ref: LedgerRef;
+  readonly error: unknown;
+}
+
+/** A batch as the ledger has it: read before its transaction begins, since none of it ever changes. */
+export interface LoadedBatch {
+  readonly judgeable: readonly Judgeable[];
+  /** Already judged by somebody else. */
+  readonly evaluated: readonly LedgerRef[];
+  readonly failed: readonly Failure[];
+}
+
+/** An event that can be judged. */
+export interface Judgeable {
   readonly row: BatchRow;
   readonly event: RiskEvent;
 }
@@ -71,17 +85,16 @@ interface Featured extends Judgeable {
   readonly features: Features;
 }
 
-type Failures = { readonly ref: LedgerRef; readonly error: unknown }[];
-
-const refName = (ref: LedgerRef): string => `${ref.siteId}/${ref.ingestionId}`;
-
 /**
- * Judges a batch inside the caller's transaction: features from the entities' states, risk, results and states written
+ * Judges a batch inside the caller's transaction, which must forget what is known when it does not commit: features from the entities' states, risk, results and states written
  * back. Events are taken by the time they happened, so an event sees the earlier ones of its batch. An event that cannot
  * be read or judged fails alone; its neighbours are recorded without it.
  *
  * Features come first, for the whole batch, then the judgements of each Site's events in one call: a model scores many
  * events for little more than one.
+ *
+ * Whoever judges events of a Site has its turn until the transaction ends, so the states are changed by one worker at a
+ * time, and a worker that had the last turn too knows what it wrote.
  *
  * @throws StateMoved, or what the database throws; the caller rolls back and may try the batch again
  */
@@ -89,27 +102,31 @@ export async function evaluateBatch(
   db: Db,
   refs: readonly LedgerRef[],
   now: number,
-  parts: BatchParts,
+  parts: BatchOfWorker,
 ): Promise<BatchOutcome> {
-  const rows = new Map((await loadBatch(db, refs)).map((row) => [refName(row), row]));
-  const settled: LedgerRef[] = [];
-  const failed: { ref: LedgerRef; error: unknown }[] = [];
+  return judgeBatch(db, await readBatch(db, refs), now, parts);
+}
+
+/** Reads a batch; needs no transaction. An event that is not there or cannot be read has failed. */
+export async function readBatch(db: Db, refs: readonly LedgerRef[]): Promise<LoadedBatch> {
+  const rows = new Map((await loadBatch(db, refs)).map((row) => [row.ingestionId, row]));
+  const evaluated: LedgerRef[] = [];
+  const failed: Failure[] = [];
   const judgeable: Judgeable[] = [];
   for (const ref of refs) {
-    const row = rows.get(refName(ref));
-    if (row?.evaluated === true) {
-      settled.push(ref);
-      continue;
-    }
+    const row = rows.get(ref.ingestionId);
     try {
-      if (row === undefined) throw new LedgerRowMissing();
-      judgeable.push({ row, event: eventOf(row) });
+      if (row?.siteId !== ref.siteId) throw new LedgerRowMissing();
+      if (row.evaluated) evaluated.push(ref);
+      else judgeable.push({ row, event: eventOf(row) });
     } catch (error: unknown) {
       failed.push({ ref, error });
     }
   }
-  const judged = await judgeAll(db, judgeable, now, failed, parts);
-  return { settled: [...settled, ...judged], judged, failed };
+  judgeable.sort(
+    (a, b) => a.event.at - b.event.at || (a.row.ingestionId < b.row.ingestionId ? -1 : 1),
+  );
+  return { judgeable, evaluated, failed };
 }
 
 function eventOf(row: BatchRow): RiskEvent {
@@ -125,90 +142,82 @@ function eventOf(row: BatchRow): RiskEvent {
   });
 }
 
-async function judgeAll(
+/**
+ * {@link evaluateBatch} for a batch that has been read. What `known` remembers afterwards is only true once the
+ * transaction has committed.
+ */
+export async function judgeBatch(
   db: Db,
-  items: readonly Judgeable[],
+  batch: LoadedBatch,
   now: number,
-  failed: Failures,
-  parts: BatchParts,
-): Promise<BatchRow[]> {
-  const ordered = [...items].sort(
-    (a, b) => a.event.at - b.event.at || (a.row.ingestionId < b.row.ingestionId ? -1 : 1),
-  );
-  const wanted = entitiesOf(ordered);
-  const entities = [...wanted.values()];
-  const [stored, labels] = await together(
-    lockStates(db, entities),
-    loadLabels(db, entities, ordered[0]?.event.at ?? now),
-  );
-
-  let left: readonly Judgeable[] = ordered;
-  for (;;) {
-    const states = statesOf(stored);
-    const featured: Featured[] = [];
-    for (const item of left) {
-      const nameOf = (ref: { kind: string; key: string }): string =>
-        entityName({ siteId: item.row.siteId, ...ref });
-      try {
-        const features = computeFeatures(
-          item.event,
-          (ref) => states.get(nameOf(ref)),
-          (ref) => labels.get(nameOf(ref)),
-        );
-        featured.push({ ...item, features });
-      } catch (error: unknown) {
-        failed.push({ ref: item.row, error });
-        continue;
-      }
-      // Outside the try: a state that was left half changed spoils the batch, which is then settled one by one.
-      for (const ref of item.event.entities) {
-        const name = nameOf(ref);
-        states.set(name, absorb(states.get(name), item.event, ref.kind));
-      }
-    }
+  parts: BatchOfWorker,
+): Promise<BatchOutcome> {
+  const { known = new KnownStates() } = parts;
+  const failed = [...batch.failed];
+  let left = batch.judgeable;
+  while (left.length > 0) {
+    const met = new Encounters(left);
+    await met.read(db, known, left[0]?.event.at ?? now);
+    const featured = featuresOf(left, met, failed);
     const judged = await judgeBySite(featured, parts.evaluators, failed);
-    if (judged.length < featured.length) {
-      // The others must not see what failed in their histories: again without it.
-      const good = new Set(judged.map(({ row }) => row));
-      left = left.filter(({ row }) => good.has(row));
+    if (judged.length === featured.length) {
+      const rows = judged.map(({ row }) => row);
+      const settled = [...batch.evaluated, ...rows];
+      await together(
+        record(db, judged, met.changed(), now, parts),
+        parts.settle?.(db, settled) ?? Promise.resolve(),
+      );
+      met.remember(known);
+      return { settled, judged: rows, failed };
+    }
+    // The others must not see what failed in their histories: again without it.
+    known.clear();
+    const good = new Set(judged.map(({ row }) => row));
+    left = left.filter(({ row }) => good.has(row));
+  }
+  await parts.settle?.(db, batch.evaluated);
+  return { settled: batch.evaluated, judged: [], failed };
+}
+
+/** Features of each event from the histories as the events before it leave them; what fails is added to `failed`. */
+function featuresOf(items: readonly Judgeable[], met: Encounters, failed: Failure[]): Featured[] {
+  const featured: Featured[] = [];
+  for (const item of items) {
+    const { event, row } = item;
+    const entities = met.of(item);
+    try {
+      for (const entity of entities) entity.decode();
+      const features = computeFeatures(
+        event,
+        (ref) => entities[event.entities.indexOf(ref)]?.state,
+        (ref) => entities[event.entities.indexOf(ref)]?.labels,
+      );
+      featured.push({ row, event, features });
+    } catch (error: unknown) {
+      failed.push({ ref: row, error });
       continue;
     }
-    await record(db, judged, changedStates(judged, wanted, stored, states), now, parts);
-    return judged.map(({ row }) => row);
-  }
-}
-
-function entitiesOf(items: readonly Judgeable[]): Map<string, EntityKey> {
-  const wanted = new Map<string, EntityKey>();
-  for (const { row, event } of items) {
-    for (const { kind, key } of event.entities) {
-      const entity = { siteId: row.siteId, kind, key };
-      wanted.set(entityName(entity), entity);
+    // Outside the try: a state that was left half changed spoils the batch, which is then settled one by one.
+    for (const [index, { kind }] of event.entities.entries()) {
+      const entity = entities[index];
+      entity?.become(absorb(entity.state, event, kind));
     }
   }
-  return wanted;
-}
-
-function statesOf(stored: ReadonlyMap<string, StoredState>): Map<string, EntityState> {
-  const states = new Map<string, EntityState>();
-  for (const [name, { state, kind }] of stored) {
-    if (state !== null) states.set(name, decodeState(state, kind as EntityKind));
-  }
-  return states;
+  return featured;
 }
 
 /** Judges each Site's events in one call; what fails is added to `failed`, the others come back in their order. */
 async function judgeBySite(
   items: readonly Featured[],
   evaluators: EvaluatorSource,
-  failed: Failures,
+  failed: Failure[],
 ): Promise<JudgedEvent[]> {
   const bySite = new Map<bigint, Featured[]>();
   for (const item of items) {
     const { siteId } = item.row;
-    const known = bySite.get(siteId);
-    if (known === undefined) bySite.set(siteId, [item]);
-    else known.push(item);
+    const others = bySite.get(siteId);
+    if (others === undefined) bySite.set(siteId, [item]);
+    else others.push(item);
   }
   const judgements = new Map<Featured, Judgement>();
   await Promise.all(
@@ -225,24 +234,6 @@ async function judgeBySite(
   return items.flatMap((item) => {
     const judgement = judgements.get(item);
     return judgement === undefined ? [] : [{ ...item, judgement }];
-  });
-}
-
-type NewState = EntityKey & { readonly state: string; readonly version: bigint };
-
-function changedStates(
-  judged: readonly JudgedEvent[],
-  wanted: ReadonlyMap<string, EntityKey>,
-  stored: ReadonlyMap<string, StoredState>,
-  states: ReadonlyMap<string, EntityState>,
-): NewState[] {
-  const touched = entitiesOf(judged).keys();
-  return [...touched].flatMap((name) => {
-    const entity = wanted.get(name);
-    const state = states.get(name);
-    if (entity === undefined || state === undefined) return [];
-    const version = (stored.get(name)?.version ?? 0n) + 1n;
-    return [{ ...entity, state: encodeState(state), version }];
   });
 }
 

@@ -9,7 +9,14 @@ import { failureKind } from '../ledger/failures.ts';
 import type { BatchRow, LedgerRef } from '../ledger/load-batch.ts';
 import type { Transaction } from '../ledger/transactions.ts';
 import { attemptErrorOf } from './attempt-error.ts';
-import { evaluateBatch, type BatchOutcome, type BatchParts } from './evaluate-batch.ts';
+import {
+  judgeBatch,
+  readBatch,
+  type BatchOutcome,
+  type BatchParts,
+  type LoadedBatch,
+} from './evaluate-batch.ts';
+import { KnownStates } from './known-states.ts';
 import { EVALUATE } from './queues.ts';
 
 /** Jobs of one batch. A larger one shares its statements between more events, and holds its locks longer. */
@@ -23,6 +30,9 @@ const OUTAGE_MS = 500;
 
 /** How long a claimed batch waits for a database that went away, ms; less than the queue lets a claim stand. */
 const PATIENCE_MS = 12_000;
+
+/** The longest pause between two batches for the sake of ingestion, ms. */
+const LONGEST_YIELD_MS = 1_000;
 
 /** Attempts at a batch that another worker crossed, before its jobs are settled one by one. */
 const CROSSED_ATTEMPTS = 5;
@@ -46,11 +56,21 @@ export interface EvaluationWorkerOptions extends BatchParts {
   readonly retryLimit: number;
   readonly gaveUp: GaveUp;
   readonly report: EvaluationReport;
+  /** The share of the time, above 0 and at most 1, that evaluations may take now; asked after each batch. */
+  readonly share?: () => number;
 }
 
 interface Claim {
   readonly job: Job<unknown> & { retryCount: number };
   readonly ref: LedgerRef;
+}
+
+/** Claimed jobs, read ahead where that went well. */
+interface Taken {
+  readonly claims: readonly Claim[];
+  readonly batch: LoadedBatch | undefined;
+  /** By `performance.now()`. */
+  readonly at: number;
 }
 
 /** A claim was given to another worker meanwhile: nothing of this attempt may be kept. */
@@ -64,6 +84,7 @@ class ClaimLost extends Error {
  */
 export class EvaluationWorker {
   readonly #options: EvaluationWorkerOptions;
+  readonly #known = new KnownStates();
   readonly #stopping = new AbortController();
   #wake: AbortController | undefined;
   #woken = false;
@@ -92,18 +113,35 @@ export class EvaluationWorker {
   }
 
   async #run(): Promise<void> {
-    while (!this.#stopping.signal.aborted) {
+    let ahead: Promise<Taken> | undefined;
+    while (!this.#stopping.signal.aborted || ahead !== undefined) {
       try {
         this.#woken = false;
-        const claims = await this.#claim();
-        if (claims.length > 0) await this.#settle(claims);
-        // After a full batch there is probably more.
-        if (claims.length < BATCH) await this.#idle(POLL_MS);
+        const next = ahead ?? this.#take();
+        ahead = undefined;
+        const taken = await next;
+        const full = taken.claims.length === BATCH;
+        if (full && !this.#stopping.signal.aborted) {
+          // There is probably more: claimed and read while this batch waits for the database.
+          ahead = this.#take();
+          ahead.catch(() => undefined);
+        }
+        if (taken.claims.length > 0) await this.#settleYielding(taken);
+        if (!full) await this.#idle(POLL_MS);
       } catch (error: unknown) {
         if (failureKind(error) === 'unforeseen') this.#options.report.fault(error);
         await this.#idle(OUTAGE_MS, true);
       }
     }
+  }
+
+  async #settleYielding(taken: Taken): Promise<void> {
+    const began = performance.now();
+    await this.#settle(taken.claims, taken.at, taken.batch);
+    const share = this.#options.share?.() ?? 1;
+    if (share >= 1) return;
+    const took = performance.now() - began;
+    await this.#idle(Math.min(LONGEST_YIELD_MS, took / share - took), true);
   }
 
   async #idle(milliseconds: number, deaf = false): Promise<void> {
@@ -112,6 +150,18 @@ export class EvaluationWorker {
     const signal = deaf ? this.#stopping.signal : this.#wake.signal;
     await sleep(milliseconds, undefined, { signal }).catch(() => undefined);
     this.#wake = undefined;
+  }
+
+  async #take(): Promise<Taken> {
+    const claims = await this.#claim();
+    const at = performance.now();
+    if (claims.length === 0) return { claims, batch: undefined, at };
+    const refs = claims.map(({ ref }) => ref);
+    // Claims must not be lost with it: what cannot be read now is read again when it is judged.
+    const batch = await this.#options
+      .transaction((db) => readBatch(db, refs))
+      .catch(() => undefined);
+    return { claims, batch, at };
   }
 
   async #claim(): Promise<Claim[]> {
@@ -131,10 +181,10 @@ export class EvaluationWorker {
     return claims;
   }
 
-  async #settle(claims: readonly Claim[], claimedAt = performance.now()): Promise<void> {
+  async #settle(claims: readonly Claim[], claimedAt: number, ahead?: LoadedBatch): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const { outcome, now } = await this.#evaluate(claims);
+        const { outcome, now } = await this.#evaluate(claims, attempt === 1 ? ahead : undefined);
         this.#options.report.judged(outcome.judged, now);
         for (const { ref, error } of outcome.failed) {
           const claim = claims.find(({ ref: known }) => known.ingestionId === ref.ingestionId);
@@ -142,6 +192,7 @@ export class EvaluationWorker {
         }
         return;
       } catch (error: unknown) {
+        this.#known.clear();
         const kind = failureKind(error);
         if (kind === 'unavailable') {
           const patient = performance.now() - claimedAt < PATIENCE_MS;
@@ -163,30 +214,44 @@ export class EvaluationWorker {
     }
   }
 
-  #evaluate(claims: readonly Claim[]): Promise<{ outcome: BatchOutcome; now: number }> {
-    const { boss, clock, transaction } = this.#options;
+  #evaluate(
+    claims: readonly Claim[],
+    ahead: LoadedBatch | undefined,
+  ): Promise<{ outcome: BatchOutcome; now: number }> {
+    const { clock, transaction } = this.#options;
+    const jobs = new Map(claims.map(({ job, ref }) => [ref.ingestionId, job]));
     return transaction(async (db) => {
       const now = clock.now();
-      const outcome = await evaluateBatch(
-        db,
-        claims.map(({ ref }) => ref),
-        now,
-        this.#options,
-      );
-      const settled = new Set(outcome.settled.map((ref) => ref.ingestionId));
-      const done = claims.filter(({ ref }) => settled.has(ref.ingestionId));
-      if (done.length > 0) {
-        // The jobs, not their ids: only so is the completion bound to this very claim.
-        const { affected } = (await boss.complete(
-          EVALUATE,
-          done.map(({ job }) => job),
-          null,
-          { db: fromKysely(db) },
-        )) as { affected?: number };
-        if (affected !== done.length) throw new ClaimLost();
-      }
+      const batch =
+        ahead ??
+        (await readBatch(
+          db,
+          claims.map(({ ref }) => ref),
+        ));
+      const outcome = await judgeBatch(db, batch, now, {
+        ...this.#options,
+        known: this.#known,
+        settle: (within, refs) =>
+          this.#settleJobs(
+            within,
+            refs.flatMap((ref) => jobs.get(ref.ingestionId) ?? []),
+          ),
+      });
       return { outcome, now };
     });
+  }
+
+  /**
+   * Removes the jobs of settled events. Their results say all there is to say: kept for hours, finished jobs would be
+   * most of a table that is scanned every few seconds (docs/decisions/0008-evaluation-worker.md).
+   */
+  async #settleJobs(db: Db, jobs: readonly Claim['job'][]): Promise<void> {
+    if (jobs.length === 0) return;
+    // The jobs, not their ids: only so is it bound to this very claim.
+    const { affected } = (await this.#options.boss.deleteJob(EVALUATE, [...jobs], {
+      db: fromKysely(db),
+    })) as { affected?: number };
+    if (affected !== jobs.length) throw new ClaimLost();
   }
 
   /** One more failed attempt: tried again later, or, past the limit, a dead letter; each in one transaction. */

@@ -7,3 +7,10 @@ export const RECORD_SEPARATOR = '\u001e';
 
 /** JSON texts as one parameter. */
 export const joinTexts = (texts: readonly string[]): string => texts.join(RECORD_SEPARATOR);
+
+/**
+ * Numbers, ids and bare words as the text of a PostgreSQL array: the driver quotes and escapes every element of an
+ * array it is given. Never for anything that a caller sent.
+ */
+export const bareArray = (values: readonly (string | number | bigint)[]): string =>
+  `{${values.join()}}`;

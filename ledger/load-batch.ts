@@ -1,4 +1,5 @@
 import { run, type Db } from './database.ts';
+import { bareArray } from './joined-texts.ts';
 
 /** Names one ledger row. */
 export interface LedgerRef {
@@ -49,7 +50,7 @@ export async function loadBatch(db: Db, refs: readonly LedgerRef[]): Promise<Bat
      left join ingestion_payload payload on payload.site_id = event.site_id
        and payload.ingestion_id = event.id and payload.received_at = event.received_at
      left join evaluation on evaluation.site_id = event.site_id and evaluation.ingestion_id = event.id`,
-    [refs.map((ref) => String(ref.siteId)), refs.map((ref) => String(ref.ingestionId))],
+    [bareArray(refs.map((ref) => ref.siteId)), bareArray(refs.map((ref) => ref.ingestionId))],
   );
   return rows.map((row) => ({
     siteId: BigInt(row.site_id),

@@ -1,6 +1,6 @@
 import { run, type Db } from './database.ts';
 import { StateMoved } from './entity-states.ts';
-import { joinTexts, RECORD_SEPARATOR } from './joined-texts.ts';
+import { bareArray, joinTexts, RECORD_SEPARATOR } from './joined-texts.ts';
 import { compare } from './ordering.ts';
 import { together } from './transactions.ts';
 
@@ -33,26 +33,26 @@ export async function recordEvaluations(
     (a, b) => compare(a.siteId, b.siteId) || compare(a.ingestionId, b.ingestionId),
   );
   const ids = [
-    ordered.map((evaluation) => String(evaluation.siteId)),
-    ordered.map((evaluation) => String(evaluation.ingestionId)),
-    ordered.map((evaluation) => new Date(evaluation.evaluatedAt).toISOString()),
+    bareArray(ordered.map((evaluation) => evaluation.siteId)),
+    bareArray(ordered.map((evaluation) => evaluation.ingestionId)),
+    bareArray(ordered.map((evaluation) => new Date(evaluation.evaluatedAt).toISOString())),
   ];
   const results = run(
     db,
     `insert into evaluation (site_id, ingestion_id, evaluated_at, score, level, decision, reasons, rule_scores, evaluator_version)
      select site_id, ingestion_id, evaluated_at, score, level, decision, reasons::jsonb, rule_scores::jsonb, evaluator_version
      from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::smallint[], $5::text[], $6::text[],
-       string_to_array($7::text, $10::text), string_to_array($8::text, $10::text), $9::text[])
+       string_to_array($7::text, $10::text), string_to_array($8::text, $10::text), string_to_array($9::text, $10::text))
        as result (site_id, ingestion_id, evaluated_at, score, level, decision, reasons, rule_scores, evaluator_version)
      on conflict (site_id, ingestion_id) do nothing`,
     [
       ...ids,
-      ordered.map((evaluation) => evaluation.score),
-      ordered.map((evaluation) => evaluation.level),
-      ordered.map((evaluation) => evaluation.decision),
+      bareArray(ordered.map((evaluation) => evaluation.score)),
+      bareArray(ordered.map((evaluation) => evaluation.level)),
+      bareArray(ordered.map((evaluation) => evaluation.decision)),
       joinTexts(ordered.map((evaluation) => JSON.stringify(evaluation.reasons))),
       joinTexts(ordered.map((evaluation) => JSON.stringify(evaluation.ruleScores))),
-      ordered.map((evaluation) => evaluation.evaluatorVersion),
+      joinTexts(ordered.map((evaluation) => evaluation.evaluatorVersion)),
       RECORD_SEPARATOR,
     ],
   );

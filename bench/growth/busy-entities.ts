@@ -72,7 +72,7 @@ export async function storeBusyHistory(history: BusyHistory): Promise<StoredHist
     kind,
     key,
     state: encodeState(states.get(kind) as EntityState),
-    version: 1n,
+    version: 1,
   }));
   const pipelined = createPipelinedTransactions({
     url: history.appUrl,

@@ -8,6 +8,7 @@ import { Migration0007Webhooks } from './0007-webhooks.ts';
 import { Migration0008Reports } from './0008-reports.ts';
 import { Migration0009Models } from './0009-models.ts';
 import { Migration0010RefuseCommit } from './0010-refuse-commit.ts';
+import { Migration0011EvaluationTurns } from './0011-evaluation-turns.ts';
 
 /** Every migration, oldest first. A released one is never edited; a change is a new number. */
 export const MIGRATIONS = [
@@ -21,4 +22,5 @@ export const MIGRATIONS = [
   { name: '0008-reports', class: Migration0008Reports },
   { name: '0009-models', class: Migration0009Models },
   { name: '0010-refuse-commit', class: Migration0010RefuseCommit },
+  { name: '0011-evaluation-turns', class: Migration0011EvaluationTurns },
 ];
