@@ -1,6 +1,6 @@
 import { ingestionIdOf } from '../contract/primitives.ts';
 import type { Clock } from '../ledger/clock.ts';
-import type { Db } from '../ledger/database.ts';
+import { run, type Db } from '../ledger/database.ts';
 import type { LedgerRef } from '../ledger/load-batch.ts';
 import {
   createPartitions,
@@ -16,6 +16,12 @@ const MINUTE_MS = 60_000;
 
 /** Days of partitions kept ready. */
 const DAYS_AHEAD = 7;
+
+/** Longest that an insert may have to wait behind a change of partitions, ms. */
+const TABLE_PATIENCE_MS = 500;
+
+/** SQLSTATE lock_not_available. */
+const LOCK_TIMEOUT = '55P03';
 
 /** Rows younger than this are left alone: their commit or their job may still be on its way. */
 const SWEEP_LAG_MS = 2 * MINUTE_MS;
@@ -45,13 +51,29 @@ export function createUpkeepLoop(options: UpkeepOptions): Loop {
   });
 }
 
-/** Creates the coming days' partitions and drops those past retention. */
+/**
+ * Creates the coming days' partitions and drops those past retention. Whoever reads a table for long (a backup) holds it
+ * against both, and every insert would queue behind the wait: it is given up at once and tried again in a minute, which
+ * it may be for days.
+ */
 export async function keepPartitions(options: UpkeepOptions): Promise<void> {
   const now = options.clock.now();
-  await options.transaction(async (db) => {
-    await createPartitions(db, now, DAYS_AHEAD);
-    await dropExpiredPartitions(db, now, options.retention);
-  });
+  try {
+    await options.transaction(async (db) => {
+      await run(db, `set local lock_timeout = '${TABLE_PATIENCE_MS}ms'`);
+      await createPartitions(db, now, DAYS_AHEAD);
+      await dropExpiredPartitions(db, now, options.retention);
+    });
+  } catch (error: unknown) {
+    if (!isLockTimeout(error)) throw error;
+  }
+}
+
+function isLockTimeout(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if ('code' in at && at.code === LOCK_TIMEOUT) return true;
+  }
+  return false;
 }
 
 /**

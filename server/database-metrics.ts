@@ -98,11 +98,6 @@ export function registerDatabaseMetrics(
     (found) => found.oldestDeadLetterSeconds,
   );
   single(
-    'webhook_breakers_open',
-    'Webhook endpoints that are not being called because they fail.',
-    (found) => found.openBreakers,
-  );
-  single(
     'reports_behind_seconds',
     'How far the sums of the reports are behind.',
     (found) => found.reportsBehindSeconds,

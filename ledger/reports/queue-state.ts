@@ -19,8 +19,6 @@ export interface DatabaseState {
   /** Dead letters that nobody has redriven or discarded. */
   readonly openDeadLetters: number;
   readonly oldestDeadLetterSeconds: number;
-  /** Webhook endpoints whose breaker is open. */
-  readonly openBreakers: number;
   /** Seconds that the sums of the reports are behind. */
   readonly reportsBehindSeconds: number;
 }
@@ -51,7 +49,6 @@ export async function readDatabaseState(db: Db, now: number): Promise<DatabaseSt
     `select
        (select count(*) from open_dead_letter where not discarded) as letters,
        (select extract(epoch from $1::timestamptz - min(dead_at)) from open_dead_letter where not discarded) as letter_age,
-       (select count(*) from webhook_endpoint_health where breaker <> 'CLOSED') as breakers,
        (select extract(epoch from $1::timestamptz - rolled_to) from report_progress) as behind`,
     [new Date(now).toISOString()],
   );
@@ -67,7 +64,6 @@ export async function readDatabaseState(db: Db, now: number): Promise<DatabaseSt
     })),
     openDeadLetters: sum('letters'),
     oldestDeadLetterSeconds: sum('letter_age'),
-    openBreakers: sum('breakers'),
     reportsBehindSeconds: sum('behind'),
   };
 }
