@@ -6,9 +6,9 @@ export interface Ticker {
 }
 
 /**
- * Ticks from a thread that sleeps to a fraction of a millisecond. A timer of the event loop has whole milliseconds and
- * fires late by up to two: measured from the moment a request was due, that would be most of the latency of a fast
- * answer, and make every comparison at a steady rate look better than it is.
+ * Ticks from a thread that sleeps to a fraction of a millisecond. Timers of the event loop have whole milliseconds; on
+ * the median they sent half a millisecond later, the same for every way: ratios of latencies near a millisecond came out
+ * closer to 1 than they are.
  *
  * @param onTick receives the moment the tick was meant for, by `monotonicMs`
  */
