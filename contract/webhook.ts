@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { OutcomeLabel } from './outcome.ts';
-import { IngestionId, SourceEventId } from './primitives.ts';
+import { IngestionId, Instant, SourceEventId } from './primitives.ts';
 import { Risk } from './risk.ts';
 
 /** What an endpoint can subscribe to. `webhook.challenge` is none of them: it is sent on activation only. */
@@ -56,7 +56,7 @@ export function parseDeliveryId(text: string): { endpointId: bigint; eventId: st
   return { endpointId: BigInt(endpointId), eventId };
 }
 
-const CreatedAt = z.iso.datetime().meta({
+const CreatedAt = Instant.meta({
   description: 'When it happened, UTC. The time of an attempt is in `x-service-timestamp`.',
   example: '2026-03-01T00:00:02.120Z',
 });
@@ -68,13 +68,13 @@ const ID = 'evt_0199e2a4b7c07d3e9f1a2b3c4d5e6f70';
 const AT = '2026-03-01T00:00:02.120Z';
 const WHICH = { ingestion_id: 'ing_1024', source_event_id: 'order-20260301-000017' };
 
-/** Not strict, here and below: a receiver must be ready for fields that come later. */
+/** Open, here and in `data`: a receiver must be ready for fields that come later. */
 const body = <Type extends WebhookEventType, Data extends z.ZodRawShape>(type: Type, data: Data) =>
-  z.object({
+  z.looseObject({
     event_id: WebhookEventId,
     event_type: z.literal(type),
     created_at: CreatedAt,
-    data: z.object(data),
+    data: z.looseObject(data),
   });
 
 /** An event was judged; `risk` is what GET .../risk answers from then on. */

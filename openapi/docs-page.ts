@@ -76,8 +76,12 @@ function sectionsOf({ document, verifierSource }: DocsPageOptions): Section[] {
     {
       id: 'webhooks',
       title: 'Webhooks',
-      content: webhookSection(verifierSource),
-      children: [{ id: 'webhook-verification', title: 'Verification' }],
+      content: webhookSection(document, verifierSource),
+      children: [
+        { id: 'webhook-retries', title: 'Retries' },
+        { id: 'webhook-bodies', title: 'Bodies' },
+        { id: 'webhook-verification', title: 'Verification' },
+      ],
     },
   ];
 }

@@ -77,6 +77,16 @@ export interface ApiOperation {
   responses: Record<string, Response>;
 }
 
+/** What the service sends, described like an operation that the reader offers. */
+export interface ApiWebhook {
+  operationId: string;
+  summary: string;
+  description: string;
+  parameters: Parameter[];
+  requestBody: { required: boolean; description: string; content: Record<string, MediaType> };
+  responses: Record<string, { description: string }>;
+}
+
 /** Section 4.7.1: the whole document. */
 export interface ApiDocument {
   openapi: '3.0.3';
@@ -91,6 +101,7 @@ export interface ApiDocument {
   tags: { name: string; description: string }[];
   security: Record<string, string[]>[];
   paths: Record<string, Record<string, ApiOperation>>;
+  'x-webhooks': Readonly<Record<string, { readonly post: ApiWebhook }>>;
   components: {
     securitySchemes: Record<
       string,

@@ -12,6 +12,7 @@ import {
 import { INFO, PARAMETER_DESCRIPTIONS, SERVERS, TAGS } from './info.ts';
 import { OPERATION_NOTES, type OperationNotes } from './operation-notes.ts';
 import { buildResponses } from './responses.ts';
+import { WEBHOOK_PATHS, WEBHOOKS } from './webhooks.ts';
 import { finishSchemas, refTo, toOpenApi30, UNREFERENCED_SCHEMAS } from './schemas.ts';
 
 /** The parts of the generator's document that are read here. */
@@ -45,11 +46,13 @@ export function buildDocument(): ApiDocument {
     baseUrl: '/',
     securitySchemes: SECURITY_SCHEMES,
     defs: UNREFERENCED_SCHEMAS,
+    paths: WEBHOOK_PATHS,
   }) as unknown as Generated;
   const schemas = finishSchemas(generated.components.schemas);
   const paths: ApiDocument['paths'] = {};
   const left = new Set(Object.keys(OPERATION_NOTES));
   for (const [path, methods] of Object.entries(generated.paths)) {
+    if (path in WEBHOOK_PATHS) continue;
     for (const [method, operation] of Object.entries(methods)) {
       left.delete(operation.operationId);
       (paths[path] ??= {})[method] = finishOperation(operation, generated.components.schemas);
@@ -64,6 +67,7 @@ export function buildDocument(): ApiDocument {
     tags: TAGS,
     security: Object.keys(SECURITY_SCHEMES).map((name) => ({ [name]: [] })),
     paths,
+    'x-webhooks': WEBHOOKS,
     components: {
       securitySchemes: SECURITY_SCHEMES,
       parameters: HEADER_PARAMETERS,

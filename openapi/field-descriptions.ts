@@ -78,6 +78,13 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'ProductionQuota.accepted': 'Events accepted for the first time; repeated calls do not count.',
   'ProductionQuota.remaining': 'What is left, never below 0.',
 
+  event_type: 'What happened.',
+  data: 'What it is about.',
+  'TransactionEvaluatedWebhook.data.risk': 'The result, as GET .../risk answers it.',
+  'TransactionEvaluationFailedWebhook.data.evaluation_status':
+    'Automatic retries have stopped; if an operator starts them again, transaction.evaluated follows.',
+  'OutcomeRecordedWebhook.data.outcome_label': 'The label that was appended.',
+
   'ErrorResponse.error': 'What was refused and why.',
   'ErrorResponse.error.code': 'Stable code to branch on.',
   'ErrorResponse.error.message': 'A sentence for people; do not branch on it.',
@@ -99,4 +106,9 @@ export const SCHEMA_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ProductionUsage: 'Usage, with a production key.',
   ProductionQuota: 'Quota of one credential in one UTC month.',
   ErrorResponse: 'Body of every refusal.',
+  WebhookChallenge:
+    'Sent when an endpoint is activated; a 2xx answer within 10 seconds activates it.',
+  TransactionEvaluatedWebhook: 'An event was evaluated.',
+  TransactionEvaluationFailedWebhook: 'Automatic retries of an evaluation have stopped.',
+  OutcomeRecordedWebhook: 'An outcome label was appended; repeating a label causes none.',
 };

@@ -19,6 +19,12 @@ import {
   ProductionUsage,
   SandboxUsage,
 } from '../contract/usage.ts';
+import {
+  OutcomeRecordedWebhook,
+  TransactionEvaluatedWebhook,
+  TransactionEvaluationFailedWebhook,
+  WebhookChallenge,
+} from '../contract/webhook.ts';
 import type { Schema } from './document-types.ts';
 import { FIELD_DESCRIPTIONS, SCHEMA_DESCRIPTIONS } from './field-descriptions.ts';
 
@@ -39,6 +45,10 @@ export const NAMED_SCHEMAS = {
   ProductionUsage,
   ProductionQuota,
   ErrorResponse,
+  WebhookChallenge,
+  TransactionEvaluatedWebhook,
+  TransactionEvaluationFailedWebhook,
+  OutcomeRecordedWebhook,
 } satisfies Record<string, z.ZodType>;
 
 /** Those that the generator does not meet by itself: it copies request bodies, and knows nothing of our error body. */

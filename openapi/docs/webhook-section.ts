@@ -1,24 +1,37 @@
+import type { ApiDocument, ApiWebhook } from '../document-types.ts';
 import { codeBlock, json } from './code-block.ts';
 import { markup, type Markup } from './markup.ts';
 import { textTable } from './prose.ts';
+import { schemaTable } from './schema-table.ts';
 
 /** How deliveries look and how a receiver proves them (contract, section 6). */
-export function webhookSection(verifierSource: string): Markup {
-  return markup`<p><strong>This version of the service does not send webhooks yet.</strong> Headers, signature and <code>webhook.challenge</code> are fixed by the contract, so a receiver can be built and tested now;
-delivery, and the event types beside <code>webhook.challenge</code>, come with a later version. Until then poll.</p>
-<p>The operator registers your endpoint (https only) and gives you its signing secret, once. Events are then sent to it as <code>POST</code> with a JSON body. The sandbox sends none.</p>
+export function webhookSection(document: ApiDocument, verifierSource: string): Markup {
+  const types = Object.entries(document['x-webhooks']);
+  return markup`<p>The operator registers your endpoint (https only, on the public internet) and gives you its signing secret, once. It is active after it answered <code>webhook.challenge</code>
+with a 2xx; a changed URL is challenged again. Events are then sent to it as <code>POST</code> with a JSON body, <code>{event_id, event_type, created_at, data}</code>. The sandbox sends none.</p>
 ${textTable(
   ['event_type', 'When'],
+  types.map(([type, { post }]) => [`\`${type}\``, post.summary]),
+)}
+<p>Deliveries come at least once and in no promised order: go by <code>created_at</code> and the ids inside. Answer any 2xx within 10 seconds and do the work afterwards. Anything else is tried again, signed anew with a new timestamp,
+with the same event id and the same bytes. Redirects are not followed. Be ready for event types and fields you do not know: answer 2xx and ignore them.</p>
+<h3 id="webhook-retries">Retries</h3>
+${textTable(
+  ['Attempt', 'After the one before'],
   [
-    ['`webhook.challenge`', 'The endpoint is being activated. Answer 2xx, or it stays inactive'],
-    ['`transaction.evaluated`', 'An evaluation succeeded'],
-    ['`transaction.evaluation_failed`', 'Automatic retries of an evaluation have stopped'],
-    ['`outcome.recorded`', 'An outcome label was appended'],
+    ['1', 'at once'],
+    ['2', '5 seconds'],
+    ['3', '5 minutes'],
+    ['4', '30 minutes'],
+    ['5', '2 hours'],
+    ['6', '5 hours'],
+    ['7 and 8', '10 hours each'],
   ],
 )}
-${codeBlock('Body', json({ event_id: '0198f2c4-7a31-7cc0-9c55-3d2b1f0e8a17', event_type: 'webhook.challenge', created_at: '2026-03-01T00:00:02.120Z', data: {} }))}
-<p>Deliveries come at least once and in no promised order. Answer any 2xx within 10 seconds and do the work afterwards; anything else is tried again over the following hours, signed anew with a new timestamp
-and the same event id. Redirects are not followed. 410 switches the endpoint off. Be ready for event types you do not know: answer 2xx and ignore them.</p>
+<p>Each wait is up to 20 % longer, at random. A <code>Retry-After</code> of yours counts between the planned wait and twice it. <code>410</code> switches the endpoint off at once, and so do 5 days of nothing but failures;
+ask the operator to activate it and to recover what you missed. What could not be delivered is kept for 30 days.</p>
+<h3 id="webhook-bodies">Bodies</h3>
+${types.map(([type, { post }]) => bodyOf(document, type, post))}
 <h3 id="webhook-headers">Delivery headers</h3>
 ${textTable(
   ['Header', 'Content'],
@@ -42,4 +55,11 @@ ${textTable(
 <li>Write neither the secret nor the signature into logs.</li>
 </ol>
 ${codeBlock('TypeScript, Node.js', verifierSource)}`;
+}
+
+function bodyOf(document: ApiDocument, type: string, { requestBody }: ApiWebhook): Markup {
+  const { schema = {}, examples = {} } = requestBody.content['application/json'] ?? {};
+  return markup`<details class="more"><summary><code>${type}</code></summary>
+${schemaTable(document, schema)}
+${Object.values(examples).map(({ value }) => codeBlock(`Body of ${type}`, json(value)))}</details>`;
 }

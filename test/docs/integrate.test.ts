@@ -9,7 +9,9 @@ const FENCES: Record<string, string> = { ts: 'ts', py: 'python', php: 'php' };
 
 describe('the code of the integration guide', () => {
   const guide = readFileSync(join(EXAMPLES, '../integrate.md'), 'utf8');
-  const files = readdirSync(EXAMPLES).filter((name) => !name.startsWith('_'));
+  const files = readdirSync(EXAMPLES, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
 
   it('is that of the example files, to the letter', () => {
     const shown = [...guide.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([block]) => block);

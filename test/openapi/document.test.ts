@@ -17,6 +17,7 @@ import { buildDocument } from '../../openapi/document.ts';
 import { resolve } from '../../openapi/docs/resolve.ts';
 import { formatDocument } from '../../openapi/format-document.ts';
 import { operationsOf } from '../../openapi/operations.ts';
+import { SubscribedEventType } from '../../contract/webhook.ts';
 import { NAMED_SCHEMAS } from '../../openapi/schemas.ts';
 import { v1Router } from '../../routers/v1/router.ts';
 import { rateLimitHeaders } from '../../server/rate-limiter.ts';
@@ -194,14 +195,38 @@ describe('the published description', () => {
   });
 });
 
+describe('what the service sends', () => {
+  it('is described for every type of event, with the headers of the contract', () => {
+    const webhooks = buildDocument()['x-webhooks'];
+    expect(Object.keys(webhooks)).to.deep.equal([
+      'webhook.challenge',
+      ...SubscribedEventType.options,
+    ]);
+    for (const [type, { post }] of Object.entries(webhooks)) {
+      expect(
+        post.parameters.map(({ name }) => name),
+        type,
+      ).to.deep.equal([
+        'x-service-event-id',
+        'x-service-timestamp',
+        'x-service-signature',
+        'x-service-signature-previous',
+      ]);
+    }
+  });
+});
+
 describe('the examples of the description', () => {
   const document = buildDocument();
-  const bodies = Object.values(document.paths)
-    .flatMap((methods) => Object.values(methods))
-    .flatMap(({ requestBody, responses }) => [
-      ...(requestBody === undefined ? [] : [json(requestBody.content)]),
-      ...Object.values(responses).map(({ content }) => json(content)),
-    ]);
+  const bodies = [
+    ...Object.values(document.paths)
+      .flatMap((methods) => Object.values(methods))
+      .flatMap(({ requestBody, responses }) => [
+        ...(requestBody === undefined ? [] : [json(requestBody.content)]),
+        ...Object.values(responses).map(({ content }) => json(content)),
+      ]),
+    ...Object.values(document['x-webhooks']).map(({ post }) => json(post.requestBody.content)),
+  ];
 
   it('satisfy the schemas that the service itself uses', () => {
     for (const { schema, examples = {} } of bodies) {
