@@ -100,13 +100,14 @@ export async function readCards(
 ): Promise<Map<bigint, string>> {
   const { rows } = await run<{ ingestion_id: string; card: string }>(
     db,
-    `select payload.ingestion_id, md5(coalesce(body -> 'payment_method' ->> 'token', body -> 'customer' ->> 'customer_id')) as card
+    `select payload.ingestion_id, md5(named.text) as card
      from ingestion event
      join ingestion_payload payload on payload.site_id = event.site_id and payload.ingestion_id = event.id
        and payload.received_at = event.received_at
-     cross join lateral (select payload.body::json) as parsed (body)
-     where event.site_id = $1 and event.id = any($2::bigint[])
-       and coalesce(body -> 'payment_method' ->> 'token', body -> 'customer' ->> 'customer_id') is not null`,
+     cross join lateral (
+       select coalesce(payload.body::json -> 'payment_method' ->> 'token', payload.body::json -> 'customer' ->> 'customer_id') as text
+     ) as named
+     where event.site_id = $1 and event.id = any($2::bigint[]) and named.text is not null`,
     [siteId, ingestionIds.map(String)],
   );
   return new Map(rows.map((row) => [BigInt(row.ingestion_id), row.card]));
