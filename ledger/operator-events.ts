@@ -1,4 +1,5 @@
 import { run, type Db } from './database.ts';
+import type { OperatorEventKind } from './operator-event-kinds.ts';
 
 /** What JSON can say. */
 export type JsonValue =
@@ -8,8 +9,8 @@ export type JsonValue =
 export interface NewOperatorEvent {
   /** Left out for what concerns no single Site. */
   readonly siteId?: bigint;
-  /** A word such as `webhook_endpoint_disabled`; lists are filtered by it. */
-  readonly kind: string;
+  /** A new one is added, with its meaning, in operator-event-kinds.ts. */
+  readonly kind: OperatorEventKind;
   /** What it is about, such as `endpoint 12`: an id, never a value that was sent. */
   readonly subject: string;
   /** More of it; never a key, secret, URL or payload. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { OperatorEvent } from '../../entities/operator-event.ts';
 import { Site } from '../../entities/site.ts';
+import { OPERATOR_EVENT_KINDS, type OperatorEventKind } from '../../ledger/operator-event-kinds.ts';
 import { router } from '../procedure.ts';
 import { DecimalId, IdCursor, Limit, SiteCode, UtcInstant, instantField } from './fields.ts';
 import { instantMs, pageOf, toIso, toPage } from './fields.ts';
@@ -16,16 +17,14 @@ const EventOut = z.strictObject({
   detail: z.record(z.string(), z.unknown()),
 });
 
-const Kind = z
-  .string()
-  .regex(/^[a-z][a-z0-9_.]{0,79}$/, { error: 'must be a kind such as site_suspended' });
+const Kind = z.enum(Object.keys(OPERATOR_EVENT_KINDS) as OperatorEventKind[]);
 
 const list = viewerProcedure
   .input(
     z
       .strictObject({
         site_code: SiteCode.optional(),
-        kind: Kind.optional().meta({ description: 'Such as site_suspended' }),
+        kind: Kind.optional().meta({ description: 'What happened' }),
         from: instantField('At or after').optional(),
         to: instantField('Before').optional(),
         cursor: IdCursor.optional(),

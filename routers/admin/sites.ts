@@ -4,6 +4,7 @@ import { TRPCError } from '@trpc/server';
 import { z } from 'zod';
 import { Site } from '../../entities/site.ts';
 import type { Db } from '../../ledger/database.ts';
+import type { OperatorEventKind } from '../../ledger/operator-event-kinds.ts';
 import { raiseOperatorEvent } from '../../ledger/operator-events.ts';
 import { listSites, readSite, siteState, type SiteView } from '../../ledger/sites.ts';
 import { router } from '../procedure.ts';
@@ -242,7 +243,7 @@ function changeState(
   ctx: AdminContext,
   path: string,
   input: { readonly site_code: string; readonly reason: string },
-  change: (site: Site, before: SiteView, now: number) => string,
+  change: (site: Site, before: SiteView, now: number) => OperatorEventKind,
 ): Promise<z.infer<typeof SiteOut>> {
   const code = input.site_code;
   return mutate(ctx, path, async (em, now) => {

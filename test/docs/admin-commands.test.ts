@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { OPERATOR_EVENT_KINDS } from '../../ledger/operator-event-kinds.ts';
 import { EXIT, runAdminCli } from '../../server/admin-cli/run.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -21,6 +22,17 @@ const wordsOf = (command: string): string[] =>
   [...command.matchAll(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g)].map(([word]) =>
     word.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2'),
   );
+
+describe('docs/administration.md', () => {
+  it('lists every kind of event with its meaning', () => {
+    const text = readFileSync(join(ROOT, 'docs/administration.md'), 'utf8');
+    const rows = [...text.matchAll(/^\| ([a-z_]+) +\| (.+?) *\|$/gm)];
+    const listed = Object.fromEntries(rows.map(([, kind = '', meaning]) => [kind, meaning]));
+    for (const [kind, meaning] of Object.entries(OPERATOR_EVENT_KINDS)) {
+      expect(listed[kind], kind).to.equal(meaning);
+    }
+  });
+});
 
 describe('the commands in the documentation', () => {
   const documents = ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })].filter((path) =>
