@@ -113,7 +113,8 @@ async function readRows(db: Db, refs: readonly DeliveryRef[]): Promise<Row[]> {
   return rows;
 }
 
-async function readEndpoints(
+/** Reads endpoints as they are now, with what signs at `now` (ms). @throws SecretUnreadable */
+export async function readEndpoints(
   db: Db,
   box: SecretBox,
   endpointIds: readonly bigint[],

@@ -5,6 +5,12 @@ import { SecretUnreadable, type SecretBox } from './secret-box.ts';
 /** A replaced secret signs beside the current one for this long, ms (contract, section 6.1). */
 export const PREVIOUS_SIGNS_MS = 24 * 3600 * 1000;
 
+/**
+ * After a replacement every worker signs with the new secret too within this time, ms: half a second for which it keeps
+ * what it has read, and what attempts under way usually take.
+ */
+export const SIGNED_WITHIN_MS = 1_500;
+
 /** The secrets of an endpoint in the clear: for signing only, never to be kept or worded. */
 export interface EndpointSecrets {
   readonly current: string;

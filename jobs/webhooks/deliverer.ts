@@ -7,7 +7,11 @@ import type { Clock } from '../../ledger/clock.ts';
 import { failureKind } from '../../ledger/failures.ts';
 import { SecretUnreadable, type SecretBox } from '../../ledger/secret-box.ts';
 import type { Transaction } from '../../ledger/transactions.ts';
-import { loadDeliveries, type ClaimedDelivery } from '../../ledger/webhook-claims.ts';
+import {
+  loadDeliveries,
+  readEndpoints,
+  type ClaimedDelivery,
+} from '../../ledger/webhook-claims.ts';
 import { createdAtOf, type DeliveryRef } from '../../ledger/webhook-ids.ts';
 import {
   deliveryName,
@@ -15,7 +19,7 @@ import {
   type DeliveryOutcome,
 } from '../../ledger/webhook-outcomes.ts';
 import { WEBHOOK } from '../queues.ts';
-import { Lane, LANE_LIMITS, type LaneLimits, type Traffic } from './lane.ts';
+import { Lane, LANE_LIMITS, type KnownEndpoint, type LaneLimits, type Traffic } from './lane.ts';
 import { ATTEMPT_LIMITS, Line, type AttemptLimits } from './line.ts';
 import { settle, type ClaimedJob, type Settlement } from './settle.ts';
 import { signedHeaders } from './sign.ts';
@@ -36,8 +40,11 @@ const SETTLE = 256;
 /** Claims in hand: past the first number nothing waits for a slot any more, past the second nothing is fetched. */
 const IN_HAND = { comfortable: 2_048, most: 4_096 };
 
-/** What was read about a delivery counts for this long, ms: a rotated secret or a disabled endpoint is seen by then. */
-const FRESH_MS = 1_000;
+/**
+ * What was read about an endpoint counts for this long, ms: by then a replaced secret signs and a disabled endpoint is
+ * left alone. Whoever replaces a secret is told the new one only after that (ledger/webhook-secrets.ts).
+ */
+const FRESH_MS = 500;
 
 /** A success is noted in the endpoint's health at most this often, ms, where nothing else changes. */
 const NOTED_MS = 60_000;
@@ -53,6 +60,9 @@ const CROSSED_ATTEMPTS = 5;
 
 /** Claims of a job without a delivery after which it is dropped: its row may still be on its way. */
 const MISSING_ATTEMPTS = 5;
+
+/** A delivery whose secrets cannot be opened is looked at again after this long, s. */
+const UNREADABLE_SECONDS = 60;
 
 const CHALLENGE = 'webhook.challenge';
 
@@ -86,8 +96,23 @@ export interface DelivererOptions {
 interface Work extends DeliveryRef {
   readonly job: ClaimedJob;
   readonly delivery: ClaimedDelivery;
-  /** When the delivery was read, performance.now(). */
-  readonly readAt: number;
+}
+
+/** What to do with a delivery; `over` where it was delivered, failed or held by somebody else meanwhile. */
+function decide({
+  endpoint,
+  eventId,
+  queued,
+  state,
+  type,
+}: ClaimedDelivery): 'send' | 'hold' | 'over' | DeliveryFailure {
+  if (state !== 'PENDING' || !queued) return 'over';
+  if (endpoint.state === 'DISABLED') return 'ENDPOINT_DISABLED';
+  if (type === CHALLENGE) {
+    const newest = endpoint.state === 'PENDING' && endpoint.challengeEventId === eventId;
+    return newest ? 'send' : 'CHALLENGE_VOID';
+  }
+  return endpoint.state === 'PENDING' || endpoint.breaker === 'OPEN' ? 'hold' : 'send';
 }
 
 /**
@@ -205,8 +230,11 @@ export class Deliverer {
     const { found, unreadable } = await this.#load(claims.map(({ ref }) => ref));
     for (const { job, ref } of claims) {
       const delivery = found.get(deliveryName(ref));
-      if (delivery !== undefined) this.#route({ ...ref, job, delivery, readAt });
-      else if (unreadable.has(ref.endpointId)) this.#giveBack({ ...ref, job }, 60);
+      if (delivery !== undefined) {
+        this.#laneOf(ref).known = { endpoint: delivery.endpoint, readAt };
+        this.#route({ ...ref, job, delivery });
+      } else if (unreadable.has(ref.endpointId))
+        this.#giveBack({ ...ref, job }, UNREADABLE_SECONDS);
       else if (job.retryCount < MISSING_ATTEMPTS) this.#giveBackCounted({ ...ref, job });
       else this.#settleLater({ ...ref, job });
     }
@@ -239,25 +267,19 @@ export class Deliverer {
     return { found, unreadable };
   }
 
-  /** Decides what to do with a delivery as it was just read. */
+  /** Does with a delivery as it was just read what is to be done. */
   #route(work: Work): void {
-    const { delivery } = work;
-    const { endpoint } = delivery;
-    // Delivered, failed or held by somebody else meanwhile.
-    if (delivery.state !== 'PENDING' || !delivery.queued) return this.#settleLater(work);
-    if (endpoint.state === 'DISABLED') return this.#fail(work, 'ENDPOINT_DISABLED');
-    if (delivery.type === CHALLENGE) {
-      const newest = endpoint.state === 'PENDING' && endpoint.challengeEventId === delivery.eventId;
-      return newest ? this.#enter(work) : this.#fail(work, 'CHALLENGE_VOID');
-    }
-    if (endpoint.state === 'PENDING' || endpoint.breaker === 'OPEN') return this.#hold(work);
-    this.#enter(work);
+    const decision = decide(work.delivery);
+    if (decision === 'send') this.#enter(work);
+    else if (decision === 'hold') this.#hold(work);
+    else if (decision === 'over') this.#settleLater(work);
+    else this.#fail(work, decision);
   }
 
   /** Starts an attempt, has it wait for its endpoint, or holds it. */
   #enter(work: Work): void {
     const lane = this.#laneOf(work);
-    lane.learnFailures(work.delivery.endpoint.failuresInRow);
+    lane.learn(work.delivery.endpoint, this.#options.clock.now());
     if (lane.waiting === 0 && lane.hasRoom()) this.#start(lane, work);
     else if (this.#inHand < IN_HAND.comfortable && lane.hasWaitingRoom()) {
       lane.wait(work);
@@ -283,7 +305,7 @@ export class Deliverer {
   async #attempt(lane: Lane<Work>, work: Work): Promise<void> {
     const { clock, report } = this.#options;
     try {
-      const fresh = await this.#freshen(work);
+      const fresh = await this.#freshen(lane, work);
       if (fresh === undefined) {
         lane.end(work);
         return;
@@ -324,22 +346,39 @@ export class Deliverer {
     }
   }
 
-  /** What waited is read again, so that it is signed with today's secrets; undefined where it is not to be sent now. */
-  async #freshen(work: Work): Promise<Work | undefined> {
-    if (performance.now() - work.readAt < FRESH_MS) return work;
-    const readAt = performance.now();
-    const { found, unreadable } = await this.#load([work]);
-    const delivery = found.get(deliveryName(work));
-    if (unreadable.has(work.endpointId)) this.#giveBack(work, 60);
-    else if (delivery === undefined) this.#settleLater(work);
-    else {
-      const fresh = { ...work, delivery, readAt };
-      const { endpoint } = delivery;
-      const wanted = delivery.type === CHALLENGE ? 'PENDING' : 'ACTIVE';
-      if (delivery.queued && endpoint.state === wanted && endpoint.breaker !== 'OPEN') return fresh;
-      this.#route(fresh);
+  /** Signs with what the endpoint's secrets are now; undefined where the delivery is not to be sent now. */
+  async #freshen(lane: Lane<Work>, work: Work): Promise<Work | undefined> {
+    const stale = lane.known === undefined || performance.now() - lane.known.readAt >= FRESH_MS;
+    const known = stale
+      ? await (lane.reading ??= this.#readEndpoint(lane, work.endpointId))
+      : lane.known;
+    if (known === undefined) {
+      this.#giveBack(work, UNREADABLE_SECONDS);
+      return undefined;
     }
+    const { endpoint } = known;
+    const fresh = { ...work, delivery: { ...work.delivery, endpoint } };
+    if (decide(fresh.delivery) === 'send') return fresh;
+    this.#route(fresh);
     return undefined;
+  }
+
+  /** @returns undefined where there is no such endpoint, or its secrets cannot be opened */
+  async #readEndpoint(lane: Lane<Work>, endpointId: bigint): Promise<KnownEndpoint | undefined> {
+    const { box, clock, report, transaction } = this.#options;
+    const readAt = performance.now();
+    try {
+      const read = await transaction((db) => readEndpoints(db, box, [endpointId], clock.now()));
+      const endpoint = read.get(endpointId);
+      lane.known = endpoint === undefined ? undefined : { endpoint, readAt };
+    } catch (error: unknown) {
+      if (!(error instanceof SecretUnreadable)) throw error;
+      report.fault(error);
+      lane.known = undefined;
+    } finally {
+      lane.reading = undefined;
+    }
+    return lane.known;
   }
 
   async #post(lane: Lane<Work>, { delivery }: Work, at: number): ReturnType<Line['post']> {

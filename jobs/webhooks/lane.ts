@@ -1,3 +1,4 @@
+import type { ClaimedEndpoint } from '../../ledger/webhook-claims.ts';
 import type { Line } from './line.ts';
 
 /** How many attempts may run at once in one process. */
@@ -33,6 +34,9 @@ const WAIT_MS = 5_000;
 
 const WAITING = { least: 4, most: 512 };
 
+/** An endpoint that answered within this time, ms, and has not failed since, is expected to answer. */
+const TRUSTED_MS = 86_400_000;
+
 /** A lane that nobody used for this long is forgotten, ms. */
 const IDLE_MS = 60_000;
 
@@ -40,6 +44,12 @@ const IDLE_MS = 60_000;
 export interface Traffic {
   all: number;
   doubtful: number;
+}
+
+/** An endpoint as it was read, and when (performance.now()). */
+export interface KnownEndpoint {
+  readonly endpoint: ClaimedEndpoint;
+  readonly readAt: number;
 }
 
 /** The answer to an attempt, as far as the lane learns from it. */
@@ -53,6 +63,10 @@ export interface Lesson {
  * success and are halved by every failure, so that an endpoint is sent what it can take.
  */
 export class Lane<Item> {
+  /** Newest reading of the endpoint; an attempt is signed with what it says. */
+  known: KnownEndpoint | undefined;
+  /** A reading under way, shared by all that wait for it. */
+  reading: Promise<KnownEndpoint | undefined> | undefined;
   readonly #limits: LaneLimits;
   readonly #traffic: Traffic;
   readonly #waiting: Item[] = [];
@@ -62,6 +76,7 @@ export class Lane<Item> {
   #origin = '';
   #slots = FIRST_SLOTS;
   #answers = 0;
+  #isTrusted = false;
   #failuresInRow = 0;
   #typicalMs = 100;
   #usedAt = performance.now();
@@ -84,9 +99,10 @@ export class Lane<Item> {
     return this.#running.size === 0 && this.#waiting.length === 0 && now - this.#usedAt > IDLE_MS;
   }
 
-  /** What other processes have seen. */
-  learnFailures(failuresInRow: number): void {
+  /** What other processes have seen, and this one before it was started: `now` in ms since 1970 UTC. */
+  learn({ failuresInRow, lastSuccessAt }: ClaimedEndpoint, now: number): void {
     this.#failuresInRow = Math.max(this.#failuresInRow, failuresInRow);
+    this.#isTrusted = failuresInRow === 0 && now - (lastSuccessAt ?? 0) < TRUSTED_MS;
   }
 
   /** True when one more attempt may start now. */
@@ -171,9 +187,8 @@ export class Lane<Item> {
   }
 
   #isDoubtful(now: number): boolean {
-    return (
-      this.#answers === 0 || this.#isFailing() || this.#typicalMs >= SLOW_MS || this.#hangs(now)
-    );
+    const unknown = this.#answers === 0 && !this.#isTrusted;
+    return unknown || this.#isFailing() || this.#typicalMs >= SLOW_MS || this.#hangs(now);
   }
 
   /** True when the oldest attempt under way has had no answer for too long. */

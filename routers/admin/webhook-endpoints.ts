@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { TRPCError } from '@trpc/server';
 import { z } from 'zod';
@@ -9,7 +10,12 @@ import { WebhookEndpoint } from '../../entities/webhook-endpoint.ts';
 import { WebhookSecret } from '../../entities/webhook-secret.ts';
 import { startChallenge } from '../../ledger/webhook-endpoints.ts';
 import { lookAtHeld } from '../../ledger/webhook-health.ts';
-import { createSecret, rewrapSecrets, rotateSecret } from '../../ledger/webhook-secrets.ts';
+import {
+  createSecret,
+  rewrapSecrets,
+  rotateSecret,
+  SIGNED_WITHIN_MS,
+} from '../../ledger/webhook-secrets.ts';
 import { DecimalId, IdCursor, Limit, SiteCode, UtcInstant, pageOf } from './fields.ts';
 import { toIso, toIsoOrNull, toPage } from './fields.ts';
 import { findSite, lockSite } from './find-site.ts';
@@ -286,8 +292,8 @@ export const rotate = administratorProcedure
       previous_secret_signs_until: UtcInstant,
     }),
   )
-  .mutation(async ({ ctx, input, path }) =>
-    mutate(ctx, path, async (em, now) => {
+  .mutation(async ({ ctx, input, path }) => {
+    const rotated = await mutate(ctx, path, async (em, now) => {
       const known = await lockEndpoint(em, input.endpoint_id);
       const { endpoint, site } = known;
       const force = input.force === true;
@@ -314,8 +320,11 @@ export const rotate = administratorProcedure
         siteCode: site.code,
         after: { endpoint_id: id, previous_secret_signs_until: until, force },
       };
-    }),
-  );
+    });
+    // Whoever takes the new secret up at once must not be sent what only the former one has signed.
+    await sleep(SIGNED_WITHIN_MS);
+    return rotated;
+  });
 
 export const disable = operatorProcedure
   .input(

@@ -55,6 +55,8 @@ export interface WebhookBench {
   readonly database: TestDatabase;
   readonly siteId: bigint;
   readonly box: SecretBox;
+  /** The key that seals its secrets, base64; for other processes on the same database. */
+  readonly secretsKey: string;
   readonly transaction: Transaction;
   readonly faults: unknown[];
   /** An active endpoint; returns its id and secret. */
@@ -67,18 +69,23 @@ export interface WebhookBench {
   /** Looks once at what is held. */
   release(clock?: Clock): Promise<number>;
   deliveries(endpointId?: bigint): Promise<DeliveryRow[]>;
+  /** Counts rows of its Site in a table whose rows belong to Sites. */
+  count(table: string, where?: string): Promise<number>;
   attempts(endpointId: bigint): Promise<AttemptRow[]>;
   /** Waits until a question is answered with true. */
   until(question: () => Promise<boolean> | boolean, what: string, ms?: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Sets all of it up on a database of its own, or on the given one. */
+/** Sets all of it up for a Site of its own, on a database of its own or on the given one. */
 export async function createWebhookBench(existing?: TestDatabase): Promise<WebhookBench> {
   const database = existing ?? (await createTestDatabase());
+  // What earlier tests have left must not be called again.
+  await database.query(`delete from pgboss.job where name = 'webhook'`);
   const site = await createSite(database);
   const siteId = BigInt(site.siteId);
-  const box = createSecretBox([{ id: 'test', key: randomBytes(32) }]);
+  const key = randomBytes(32);
+  const box = createSecretBox([{ id: 'test', key }]);
   const boss = createBoss({
     url: database.appUrl,
     backend: 'postgres',
@@ -112,6 +119,7 @@ export async function createWebhookBench(existing?: TestDatabase): Promise<Webho
     database,
     siteId,
     box,
+    secretsKey: key.toString('base64'),
     transaction,
     faults,
     async addEndpoint(url) {
@@ -180,9 +188,17 @@ export async function createWebhookBench(existing?: TestDatabase): Promise<Webho
     release: (clock = systemClock) => release(releasing(clock)),
     deliveries: (endpointId) =>
       database.query<DeliveryRow>(
-        `select * from webhook_delivery where $1::bigint is null or endpoint_id = $1 order by endpoint_id, event_id`,
-        [endpointId ?? null],
+        `select * from webhook_delivery where site_id = $1 and ($2::bigint is null or endpoint_id = $2)
+         order by endpoint_id, event_id`,
+        [siteId, endpointId ?? null],
       ),
+    async count(table, where = 'true') {
+      const [row] = await database.query<{ n: number }>(
+        `select count(*)::int as n from ${table} where site_id = $1 and ${where}`,
+        [siteId],
+      );
+      return row?.n ?? 0;
+    },
     attempts: (endpointId) =>
       database.query<AttemptRow>(
         'select * from webhook_attempt where endpoint_id = $1 order by event_id, attempted_at, attempt',
