@@ -34,16 +34,6 @@ export function createApp(options: AppOptions): Koa<RestState> {
   const { wiring, log, readiness } = options;
   const { metrics, api } = wiring;
   const addressOf = createAddressOf(options.trustedProxies);
-  const bodies = new BodyReader({
-    idleMs: options.bodyIdleMs,
-    isFull: () => api.services.ingest.isFull,
-  });
-  registerGauge(
-    metrics,
-    'transaction_risk_body_bytes',
-    'Bytes set aside for request bodies that are being received.',
-    () => bodies.inFlightBytes,
-  );
   const app = new Koa<RestState>();
   app.silent = true;
   app.use(giveRequestId);
@@ -61,6 +51,17 @@ export function createApp(options: AppOptions): Koa<RestState> {
     if (options.admin !== undefined) app.use(options.admin);
     return app;
   }
+  const bodies = new BodyReader({
+    idleMs: options.bodyIdleMs,
+    isFull: () => api.services.ingest.isFull,
+  });
+  // Here and not above: with ADMIN_PORT there are two apps of one process's metrics.
+  registerGauge(
+    metrics,
+    'transaction_risk_body_bytes',
+    'Bytes set aside for request bodies that are being received.',
+    () => bodies.inFlightBytes,
+  );
   const rest = createRestRouter(api.services, {
     authenticate: authenticate({
       credentials: api.credentials,
