@@ -31,12 +31,12 @@ interface Answered {
 }
 
 /**
- * The product's limiter with another statement of the same parameters. Its rows are those of the product, or hold all
+ * The product's limiter with another statement of its first three parameters. Its rows are those of the product, or hold all
  * `buckets`, which are added up here.
  */
 const limiterWith = (pool: () => Db, text: string): Decider => {
   const executeQuery = async ({ parameters }: CompiledQuery): Promise<QueryResult<unknown>> => {
-    const query = CompiledQuery.raw(text, [...parameters]) as CompiledQuery<Answered>;
+    const query = CompiledQuery.raw(text, parameters.slice(0, 3)) as CompiledQuery<Answered>;
     const result = await pool().executeQuery(query);
     return { ...result, rows: result.rows.map(withSum) };
   };

@@ -81,7 +81,7 @@ const preloaded = (name: string, module: string): Way => ({
   },
 });
 
-const limited = preloaded('service, ROLE=api', '../server/rate-limiter.ts');
+const limited = preloaded('service, ROLE=api', 'rate-limit/with-limit.ts');
 const unlimited = preloaded('the same without the limit', 'rate-limit/without-limit.ts');
 
 const runningOf = (server: ServerProcess): RunningWay => ({
