@@ -96,7 +96,8 @@ async function periodOf(
 ): Promise<ReportPeriod & { readonly db: Db }> {
   const em = services.orm.em.fork();
   const site = input.site_code === undefined ? undefined : await findSite(em, input.site_code);
-  const end = input.to === undefined ? services.clock.now() : instantMs(input.to);
+  // The present hour or day belongs to it, also in its very first millisecond.
+  const end = input.to === undefined ? services.clock.now() + 1 : instantMs(input.to);
   const to = Math.ceil(end / unit.ms) * unit.ms;
   const from =
     input.from === undefined

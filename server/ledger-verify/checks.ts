@@ -65,6 +65,7 @@ export const CHECKS: readonly Check[] = [
       join ingestion event on event.site_id = key.site_id and event.id = key.ingestion_id
       where key.operation = 'event' and key.fingerprint <> event.payload_hash and $1::timestamptz is not null`,
   },
+  // An event counts when it was accepted, which bound a key at that very instant; imported ones count for nobody.
   {
     name: 'usage counters agree with the ledger',
     says: 'counters that do not say how many events their credential sent in that month (UTC)',
@@ -74,7 +75,11 @@ export const CHECKS: readonly Check[] = [
       from usage_counter counter
       full join (
         select site_id, credential_id, to_char(received_at at time zone 'UTC', 'YYYY-MM') as month, count(*) as accepted
-        from ingestion where credential_id <> 0 group by 1, 2, 3
+        from ingestion event
+        where exists (
+          select 1 from idempotency_key key where key.site_id = event.site_id and key.operation = 'event'
+            and key.ingestion_id = event.id and key.created_at = event.received_at)
+        group by 1, 2, 3
       ) sent on sent.site_id = counter.site_id and sent.credential_id = counter.credential_id
         and sent.month = counter.month
       where coalesce(counter.accepted, 0) <> coalesce(sent.accepted, 0) and $1::timestamptz is not null`,

@@ -25,7 +25,10 @@ const OF_THE_MOMENT = new Set([
   'pgboss.queue_stats',
 ]);
 
-describe('backup and restore', () => {
+describe('backup and restore', function () {
+  // Several databases are filled and compared.
+  this.timeout(60_000);
+
   let root: string;
   let database: TestDatabase;
   let restored: TestDatabase;
@@ -292,7 +295,7 @@ describe('backup and restore', () => {
     try {
       const rows = copyOut(
         client,
-        `copy (select repeat('x', 2000) from generate_series(1, 100000)) to stdout`,
+        `copy (select repeat('x', 2000) from generate_series(1, 30000)) to stdout`,
       );
       let bytes = 0;
       let most = 0;
@@ -302,10 +305,10 @@ describe('backup and restore', () => {
         most = Math.max(most, rows.readableLength);
         if (bytes % 50 === 0) await sleep(1);
       }
-      expect(bytes).to.equal(100_000 * 2001);
-      expect(rows.rows).to.equal(100_000);
+      expect(bytes).to.equal(30_000 * 2001);
+      expect(rows.rows).to.equal(30_000);
       expect(most).to.be.lessThan(2 * 1024 * 1024);
-      expect(process.memoryUsage().rss - before).to.be.lessThan(120 * 1024 * 1024);
+      expect(process.memoryUsage().rss - before).to.be.lessThan(50 * 1024 * 1024);
       expect((await client.query('select 1 as one')).rows).to.deep.equal([{ one: 1 }]);
     } finally {
       await client.end();
@@ -346,14 +349,32 @@ describe('ledger:verify', () => {
   const verify = () =>
     verifyLedger({ url: database.ownerUrl, now: Date.now() + 3_600_000, tell: () => undefined });
 
-  it('finds nothing in a ledger that is sound', async () => {
+  it('finds nothing in a ledger that is sound, imported events that used no quota included', async () => {
+    await database.query(
+      `insert into ingestion (site_id, id, source_event_id, payload_hash, hash_version, received_at, occurred_at, event_type,
+         transaction_type, transaction_status, amount_minor, currency, merchant_subject, credential_id)
+       select site_id, 5, 'imported', sha256('{}'), 1, received_at, occurred_at, event_type, transaction_type,
+         transaction_status, amount_minor, currency, merchant_subject, credential_id
+       from ingestion order by id limit 1`,
+    );
+    await database.query(
+      `insert into ingestion_payload (site_id, ingestion_id, received_at, body)
+       select site_id, id, received_at, '{}' from ingestion where id = 5`,
+    );
+    await database.query(
+      `insert into evaluation (site_id, ingestion_id, score, level, decision, reasons, rule_scores, evaluator_version, evaluated_at)
+       select site_id, 5, score, level, decision, reasons, rule_scores, evaluator_version, evaluated_at
+       from evaluation limit 1`,
+    );
     const result = await verify();
-    expect(result).to.include({ rows: 4, hashed: 4, sound: true });
+    expect(result).to.include({ rows: 5, hashed: 5, sound: true });
     expect(result.checks.flatMap(({ named }) => named)).to.deep.equal([]);
   });
 
   it('finds each kind of damage, names it by our ids, and shows no value', async () => {
-    const ids = await database.query<{ id: string }>('select id from ingestion order by id');
+    const ids = await database.query<{ id: string }>(
+      'select id from ingestion where id > 5 order by id',
+    );
     const [first, second, third, fourth] = ids.map(({ id }) => id);
     await tamper(
       `update ingestion_payload set body = replace(body, 'zz', 'zy') where ingestion_id = ${first}`,
