@@ -72,6 +72,8 @@ export interface WebhookBench {
   /** Counts rows of its Site in a table whose rows belong to Sites. */
   count(table: string, where?: string): Promise<number>;
   attempts(endpointId: bigint): Promise<AttemptRow[]>;
+  /** Waits until so many deliveries of its Site have succeeded, letting go what is held meanwhile. */
+  untilDelivered(count: number, ms?: number): Promise<void>;
   /** Waits until a question is answered with true. */
   until(question: () => Promise<boolean> | boolean, what: string, ms?: number): Promise<void>;
   stop(): Promise<void>;
@@ -115,7 +117,7 @@ export async function createWebhookBench(existing?: TestDatabase): Promise<Webho
     onFault: (error) => void faults.push(error),
   });
   let ingestion = 0n;
-  return {
+  const bench: WebhookBench = {
     database,
     siteId,
     box,
@@ -204,7 +206,14 @@ export async function createWebhookBench(existing?: TestDatabase): Promise<Webho
         'select * from webhook_attempt where endpoint_id = $1 order by event_id, attempted_at, attempt',
         [endpointId],
       ),
-    async until(question, what, ms = 10_000) {
+    async untilDelivered(count, ms) {
+      const question = async (): Promise<boolean> => {
+        await bench.release();
+        return (await bench.count('webhook_delivery', `state = 'DELIVERED'`)) === count;
+      };
+      await bench.until(question, `${count} deliveries`, ms);
+    },
+    async until(question, what, ms = 15_000) {
       const deadline = performance.now() + ms;
       while (!(await question())) {
         if (performance.now() > deadline) {
@@ -220,4 +229,5 @@ export async function createWebhookBench(existing?: TestDatabase): Promise<Webho
       if (existing === undefined) await database.drop();
     },
   };
+  return bench;
 }
