@@ -111,8 +111,6 @@ async function answer(
       getRawInput: () => Promise.resolve(input),
       ctx: context,
       type: operation.type,
-      signal: undefined,
-      batchIndex: 0,
     });
     ctx.status = reply.status;
     for (const [name, value] of reply.headers) ctx.set(name, value);

@@ -2,6 +2,7 @@ import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Clock } from '../ledger/clock.ts';
 import type { Db } from '../ledger/database.ts';
 import type { IngestQueue } from '../ledger/ingest-queue.ts';
+import type { StateLookUps } from '../ledger/status.ts';
 import type { SecretBox } from '../ledger/secret-box.ts';
 import type { NewTask } from '../ledger/tasks.ts';
 import type { EnqueueDeliveries, RecordWebhookEvents } from '../ledger/webhook-events.ts';
@@ -13,6 +14,8 @@ export interface Services {
   readonly orm: MikroORM;
   readonly clock: Clock;
   readonly ingest: IngestQueue;
+  /** Where ingestions stand. */
+  readonly lookUps: StateLookUps;
   /**
    * Queues ingestions for evaluation again, inside the caller's transaction; returns how many jobs were inserted.
    * A job row of an earlier run is removed first, so calling it for a queued one is safe.

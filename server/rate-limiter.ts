@@ -5,16 +5,11 @@ import {
   type RateDecision,
 } from '../ledger/rate-window.ts';
 import type { Db } from '../ledger/database.ts';
+import { gather } from '../ledger/gather.ts';
 import { unavailable } from '../ledger/ingest-queue.ts';
 
 /** Requests waiting for a decision at most; past it the answer is 503 at once. */
 const WAITING = 8_192;
-
-interface Ask {
-  readonly credentialId: bigint;
-  decide(decision: RateDecision): void;
-  fail(error: unknown): void;
-}
 
 /**
  * The limit of 120 requests a minute per credential over all processes. Requests gather while a statement is in flight,
@@ -24,11 +19,16 @@ interface Ask {
 export class RateLimiter {
   readonly #pool: () => Db;
   readonly #exhausted = new Map<bigint, number>();
-  #waiting: Ask[] = [];
-  #running = false;
+  readonly #decided: (credentialId: bigint) => Promise<RateDecision>;
 
   constructor(pool: () => Db) {
     this.#pool = pool;
+    this.#decided = gather({
+      answer: (credentialIds) => this.#decide(credentialIds),
+      lanes: 1,
+      most: WAITING,
+      waiting: WAITING,
+    });
   }
 
   /** The refusal of a credential that is known to be exhausted: it needs no look into the database. */
@@ -51,45 +51,26 @@ export class RateLimiter {
   admit(credentialId: bigint): Promise<RateDecision> {
     const refusal = this.refusalOf(credentialId);
     if (refusal !== undefined) return Promise.resolve(refusal);
-    if (this.#waiting.length >= WAITING) return Promise.reject(unavailable());
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ credentialId, decide: resolve, fail: reject });
-      if (!this.#running) void this.#run();
-    });
+    return this.#decided(credentialId);
   }
 
-  async #run(): Promise<void> {
-    this.#running = true;
-    await new Promise((resolve) => setImmediate(resolve));
-    while (this.#waiting.length > 0) {
-      const asks = this.#waiting;
-      this.#waiting = [];
-      await this.#decide(asks);
-    }
-    this.#running = false;
-  }
-
-  async #decide(asks: readonly Ask[]): Promise<void> {
+  async #decide(credentialIds: readonly bigint[]): Promise<RateDecision[]> {
     const wanted = new Map<bigint, number>();
-    for (const { credentialId } of asks) {
-      wanted.set(credentialId, (wanted.get(credentialId) ?? 0) + 1);
+    for (const id of credentialIds) wanted.set(id, (wanted.get(id) ?? 0) + 1);
+    const windows = await admitToWindows(this.#pool(), wanted).catch((error: unknown) => {
+      throw unavailable(error);
+    });
+    // Counted from after the statement: a Retry-After answered from memory must never be too short.
+    const answered = performance.now();
+    for (const { credentialId, nextFreeMs } of windows) {
+      if (nextFreeMs > 0) this.#exhausted.set(credentialId, answered + nextFreeMs);
     }
-    try {
-      const windows = await admitToWindows(this.#pool(), wanted);
-      // Counted from after the statement: a Retry-After answered from memory must never be too short.
-      const answered = performance.now();
-      for (const { credentialId, nextFreeMs } of windows) {
-        if (nextFreeMs > 0) this.#exhausted.set(credentialId, answered + nextFreeMs);
-      }
-      const decide = nextDecisions(windows);
-      for (const ask of asks) {
-        const decision = decide(ask.credentialId);
-        if (decision === undefined) ask.fail(unavailable());
-        else ask.decide(decision);
-      }
-    } catch (error: unknown) {
-      for (const ask of asks) ask.fail(unavailable(error));
-    }
+    const decide = nextDecisions(windows);
+    return credentialIds.map((id) => {
+      const decision = decide(id);
+      if (decision === undefined) throw unavailable();
+      return decision;
+    });
   }
 
   /** Drops what is over; called now and then so that the memory of exhausted credentials cannot grow. */

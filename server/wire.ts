@@ -1,6 +1,5 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
-import type { Pool } from 'pg';
 import type { PgBoss } from 'pg-boss';
 import type { Logger } from 'pino';
 import { TRAIN } from '../contract/training.ts';
@@ -26,15 +25,14 @@ import { createIdSource } from '../ledger/ids.ts';
 import { IngestQueue, type IngestLimits } from '../ledger/ingest-queue.ts';
 import { HourlyTally } from '../ledger/reports/hourly-tally.ts';
 import { readDatabaseState } from '../ledger/reports/queue-state.ts';
-import { readDatabaseState } from '../ledger/reports/queue-state.ts';
 import { tallyResults } from '../ledger/reports/result-times.ts';
 import type { SecretBox } from '../ledger/secret-box.ts';
 import { forgetExpiredSecrets } from '../ledger/webhook-secrets.ts';
+import { createStateLookUps } from '../ledger/status.ts';
 import { createPipelinedTransactions, type Transaction } from '../ledger/transactions.ts';
 import type { Services } from '../routers/services.ts';
 import { AddressLimiter } from './address-limiter.ts';
 import { CredentialCache } from './credential-cache.ts';
-import { registerDatabaseMetrics, registerPoolMetrics } from './database-metrics.ts';
 import { registerDatabaseMetrics, registerPoolMetrics } from './database-metrics.ts';
 import { evaluationParts } from './evaluation-parts.ts';
 import { FailedLogins } from './failed-logins.ts';
@@ -113,13 +111,11 @@ export function wire(options: WireOptions): Wiring {
     logFault(log, place, error);
   };
   const pools = new Map<string, Pool>();
-  const pools = new Map<string, Pool>();
   const orm = createOrm({
     url: options.appUrl,
     poolSize: POOL_SIZE,
     applicationName: 'transaction-risk',
     statementTimeoutMs: 10_000,
-    onPool: (pool) => pools.set('requests', pool),
     onPool: (pool) => pools.set('requests', pool),
   });
   const owner = createOrm({
@@ -127,7 +123,6 @@ export function wire(options: WireOptions): Wiring {
     poolSize: 1,
     applicationName: 'transaction-risk upkeep',
     statementTimeoutMs: 60_000,
-    onPool: (pool) => pools.set('upkeep', pool),
     onPool: (pool) => pools.set('upkeep', pool),
   });
   const queueFault = fault('queue');
@@ -169,7 +164,6 @@ export function wire(options: WireOptions): Wiring {
     poolSize: PIPELINED_CONNECTIONS,
     applicationName: 'transaction-risk',
     statementTimeoutMs: 10_000,
-    onPool: (pool) => pools.set('transactions', pool),
     onPool: (pool) => pools.set('transactions', pool),
   });
   const { transaction, oneTrip } = pipelined;
@@ -272,8 +266,6 @@ export function wire(options: WireOptions): Wiring {
   });
   registerPoolMetrics(metrics, pools);
   registerDatabaseMetrics(metrics, () => readDatabaseState(pool(), clock.now()));
-  registerPoolMetrics(metrics, pools);
-  registerDatabaseMetrics(metrics, () => readDatabaseState(pool(), clock.now()));
   const keyUse = new KeyUse({ pool, clock, onFault: fault('key use') });
   const credentials = new CredentialCache({
     pool,
@@ -304,6 +296,7 @@ export function wire(options: WireOptions): Wiring {
         orm,
         clock,
         ingest,
+        lookUps: createStateLookUps(pool),
         requeueEvaluations: requeue,
         startTask: (db, task) => startTask(boss, db, task),
         rulesOf: (_siteId, version) => Promise.resolve(defaultRulesOf(version)),

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { Refusal } from '../../contract/errors.ts';
 import { IngestionStatus } from '../../contract/ingestion.ts';
 import { IngestionId, ingestionIdOf, parseIngestionId } from '../../contract/primitives.ts';
-import { findStateById } from '../../ledger/status.ts';
 import { publicProcedure } from '../procedure.ts';
 import { riskAnswer } from './risk-answer.ts';
 
@@ -25,7 +24,7 @@ export const getIngestion = publicProcedure('read')
     const state =
       id === undefined || caller.environment === 'sandbox'
         ? undefined
-        : await findStateById(services.orm.em.fork().getKysely(), caller.siteId, id);
+        : await services.lookUps.byId({ siteId: caller.siteId, id });
     if (state === undefined) throw new Refusal('INGESTION_NOT_FOUND');
     return {
       request_id: ctx.requestId,

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { Refusal } from '../../contract/errors.ts';
 import { TransactionRiskStatus } from '../../contract/ingestion.ts';
 import { ingestionIdOf, SourceEventId } from '../../contract/primitives.ts';
-import { findStateBySourceEventId } from '../../ledger/status.ts';
 import { publicProcedure } from '../procedure.ts';
 import { riskAnswer } from './risk-answer.ts';
 
@@ -24,11 +23,10 @@ export const getTransactionRisk = publicProcedure('read')
     const state =
       caller.environment === 'sandbox'
         ? undefined
-        : await findStateBySourceEventId(
-            services.orm.em.fork().getKysely(),
-            caller.siteId,
-            input.sourceEventId,
-          );
+        : await services.lookUps.bySourceEventId({
+            siteId: caller.siteId,
+            id: input.sourceEventId,
+          });
     if (state === undefined) throw new Refusal('TRANSACTION_NOT_FOUND');
     return {
       request_id: ctx.requestId,

@@ -6,6 +6,7 @@ import { requeueEvaluations } from '../../../jobs/enqueue.ts';
 import { defaultRulesOf } from '../../../jobs/rules-of.ts';
 import { createBoss } from '../../../jobs/queues.ts';
 import { startTask, TaskRunner, type TaskHandler } from '../../../jobs/tasks.ts';
+import { createStateLookUps } from '../../../ledger/status.ts';
 import { createIdSource } from '../../../ledger/ids.ts';
 import { IngestQueue } from '../../../ledger/ingest-queue.ts';
 import { createSecretBox } from '../../../ledger/secret-box.ts';
@@ -56,6 +57,7 @@ export async function startAdminService(): Promise<AdminService> {
   const services: Services = {
     orm,
     clock: { now },
+    lookUps: createStateLookUps(() => orm.em.fork().getKysely()),
     ingest: new IngestQueue({
       transaction: (work) => orm.em.fork().transactional((em) => work(em.getKysely())),
       oneTrip: () => Promise.reject(new Error('nothing is ingested here')),

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { redriveTask } from '../../../jobs/redrive.ts';
 import { openDeadLetter } from '../../../ledger/failed-attempts.ts';
 import { evaluationJobId } from '../../../ledger/ids.ts';
-import { findStateById } from '../../../ledger/status.ts';
+import { findStatesById } from '../../../ledger/status.ts';
 import { NOON, refusalOf, startAdminService, type AdminService } from './admin-service.ts';
 
 const HOUR_MS = 3_600_000;
@@ -209,7 +209,9 @@ describe('admin: dead letters', () => {
       [one.slice(4)],
     );
     expect(row).to.deep.include({ kind: 'DISCARDED', reason: 'payload is gone' });
-    const state = await findStateById(db(), BigInt(row?.site_id ?? 0), BigInt(one.slice(4)));
+    const [state] = await findStatesById(db(), [
+      { siteId: BigInt(row?.site_id ?? 0), id: BigInt(one.slice(4)) },
+    ]);
     expect(state?.status).to.equal('DLQ');
     for (const again of [
       () => discard([one]),
