@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { adminCalls } from '../support/admin-calls.ts';
 import { eventOf, merchant, type Answer, type Merchant } from '../support/merchant.ts';
 import { ADMIN_TOKEN, runService, type RunningService } from '../support/running-service.ts';
 import { everyRow, findTraces } from '../support/traces.ts';
+import { startReceiver, type Receiver } from '../support/webhook-receiver.ts';
 
 describe('what was accepted never comes back', () => {
   const mark = randomUUID().slice(0, 8);
@@ -43,12 +46,37 @@ describe('what was accepted never comes back', () => {
   let caller: Merchant;
   const answers: Answer[] = [];
 
+  let receiver: Receiver;
+
   before(async () => {
-    service = await runService();
-    caller = merchant(service.url, (await (await service.createSite()).issue()).apiKey);
+    service = await runService({ environment: { WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' } });
+    const site = await service.createSite();
+    caller = merchant(service.url, (await site.issue()).apiKey);
+    receiver = await startReceiver();
+    const admin = adminCalls(service.url, ADMIN_TOKEN);
+    const { endpoint_id: endpointId } = await admin('webhooks.register', {
+      site_code: site.code,
+      url: receiver.url,
+      event_types: ['transaction.evaluated', 'outcome.recorded'],
+    });
+    await admin('webhooks.activate', { endpoint_id: endpointId });
+    await untilDelivered(1, 'the challenge');
   });
 
-  after(() => service.stop());
+  after(async () => {
+    await service.stop();
+    await receiver.close();
+  });
+
+  /** Also waits until what the answer brings about is written. */
+  async function untilDelivered(count: number, what: string): Promise<void> {
+    const deadline = performance.now() + 15_000;
+    const settled = `select 1 from webhook_delivery where state = 'DELIVERED'`;
+    while ((await service.database.query(settled)).length < count) {
+      if (performance.now() > deadline) throw new Error(`never delivered: ${what}`);
+      await sleep(50);
+    }
+  }
 
   it('not in an answer: accepted, replayed, refused, evaluated, labelled', async () => {
     const events = Array.from({ length: 6 }, () => eventOf(PAYLOAD));
@@ -87,6 +115,17 @@ describe('what was accepted never comes back', () => {
       .map(({ headers, body }) => JSON.stringify([[...headers], body]))
       .join('\n');
     expect(findTraces(new Map([['answers', text]]), MARKS)).to.deep.equal([]);
+  });
+
+  it('not in a webhook', async () => {
+    // The challenge, six evaluations, one label, and two more evaluations.
+    await untilDelivered(10, 'all events');
+    const sent = receiver.received
+      .map(({ headers, body }) => `${JSON.stringify(headers)} ${body.toString()}`)
+      .join('\n');
+    expect(sent).to.include('transaction.evaluated');
+    expect(sent).to.include('outcome.recorded');
+    expect(findTraces(new Map([['webhooks', sent]]), MARKS)).to.deep.equal([]);
   });
 
   it('not in logs, metrics, queues or any table but those that keep the event', async () => {
