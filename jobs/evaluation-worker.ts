@@ -39,7 +39,7 @@ const CROSSED_ATTEMPTS = 5;
 
 /** What happened to events, for metrics. */
 export interface EvaluationReport {
-  judged(rows: readonly BatchRow[], now: number): void;
+  judged(rows: readonly Pick<BatchRow, 'siteId' | 'receivedAt'>[], now: number): void;
   failed(dead: boolean): void;
   fault(error: unknown): void;
 }

@@ -33,6 +33,11 @@ export function evaluationParts({
         models.recordShadows(db, judged, now),
       );
     },
-    gaveUp: (db, ref, now) => recordEvaluationFailed(db, ref, now, recordWebhooks),
+    gaveUp: gaveUp(recordWebhooks),
   };
+}
+
+/** What a new dead letter brings about, wherever it was opened. */
+export function gaveUp(recordWebhooks: RecordWebhookEvents): GaveUp {
+  return (db, ref, now) => recordEvaluationFailed(db, ref, now, recordWebhooks);
 }

@@ -1,5 +1,6 @@
 import pino, { type Logger } from 'pino';
 import { attemptErrorOf } from '../jobs/attempt-error.ts';
+import type { AttemptError } from '../ledger/failed-attempts.ts';
 
 /**
  * JSON lines on standard output, written in batches so that no request waits for the disk. Lines hold route templates,
@@ -17,6 +18,10 @@ export function createLog(level: string): Logger {
 
 /** Logs what nobody foresaw by its class and place in our code. Its text may quote SQL, rows or the payload. */
 export function logFault(log: Logger, place: string, error: unknown): void {
-  const { errorClass, errorPlace } = attemptErrorOf(error);
-  log.error({ place, error: errorClass, at: errorPlace }, 'fault');
+  logFaultOf(log, place, attemptErrorOf(error));
+}
+
+/** Logs a fault of which only class and place are known. */
+export function logFaultOf(log: Logger, place: string, error: AttemptError): void {
+  log.error({ place, error: error.errorClass, at: error.errorPlace }, 'fault');
 }

@@ -26,6 +26,7 @@ export async function runProcess(settings: Settings, demo: boolean): Promise<voi
       adminToken: token,
       secretsKeys: chooseSecretsKeys(settings),
       clock: systemClock,
+      evaluationThread: true,
       log,
       tell,
     });

@@ -38,6 +38,7 @@ export async function runPrimary(settings: Settings, demo: boolean): Promise<voi
     adminToken: token,
     secretsKeys,
     clock: systemClock,
+    evaluationThread: true,
     log,
     tell,
   };

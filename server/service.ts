@@ -32,6 +32,8 @@ export interface ServiceOptions {
   readonly secretsKeys: readonly SecretsKey[];
   readonly clock: Clock;
   readonly log: Logger;
+  /** Whether evaluations run on a thread of their own, as in every process that a person starts. */
+  readonly evaluationThread?: boolean;
   readonly times?: Partial<HttpTimes>;
   /** A line for a person, when something they wait for takes long. */
   readonly tell?: (line: string) => void;
@@ -77,6 +79,7 @@ export function wireService(options: ServiceOptions): Wiring {
       retentionDays: settings.WEBHOOK_RETENTION_DAYS,
     },
     clock: options.clock,
+    evaluationThread: options.evaluationThread === true,
     log: options.log,
   });
 }

@@ -6,7 +6,6 @@ import { TRAIN } from '../contract/training.ts';
 import { createOrm } from '../entities/orm.ts';
 import { createDeadLetterLoop } from '../jobs/dead-letters.ts';
 import { enqueueAllEvaluations, requeueEvaluations } from '../jobs/enqueue.ts';
-import { EvaluationWorker } from '../jobs/evaluation-worker.ts';
 import { createBoss, EVALUATE, evaluateQueueOptions } from '../jobs/queues.ts';
 import { webhookQueue } from '../jobs/enqueue-webhooks.ts';
 import { redriveTask } from '../jobs/redrive.ts';
@@ -34,10 +33,12 @@ import type { Services } from '../routers/services.ts';
 import { AddressLimiter } from './address-limiter.ts';
 import { CredentialCache } from './credential-cache.ts';
 import { registerDatabaseMetrics, registerPoolMetrics } from './database-metrics.ts';
-import { evaluationParts } from './evaluation-parts.ts';
+import { createEvaluations, shareBeside } from './evaluation.ts';
+import { gaveUp } from './evaluation-parts.ts';
+import { EvaluationThread } from './evaluation-thread.ts';
 import { FailedLogins } from './failed-logins.ts';
 import { KeyUse } from './key-use.ts';
-import { logFault } from './log.ts';
+import { logFault, logFaultOf } from './log.ts';
 import { createMetrics, registerGauges, type Metrics } from './metrics.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { webhookParts } from './webhook-parts.ts';
@@ -56,6 +57,8 @@ export interface WireOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly ingestLimits?: Partial<IngestLimits>;
+  /** Whether evaluations run on a thread of their own. It reads the machine's clock. */
+  readonly evaluationThread?: boolean;
 }
 
 /** How webhooks are delivered; from the environment. */
@@ -173,30 +176,43 @@ export function wire(options: WireOptions): Wiring {
   ): Promise<number> => requeueEvaluations(boss, db, refs);
 
   const webhooks = webhookQueue(boss);
-  const parts = evaluationParts({ transaction, clock, recordWebhooks: webhooks.record });
-  const worker = new EvaluationWorker({
-    boss,
-    transaction,
-    clock,
+  const evaluationFault = fault('evaluation');
+  const evaluationOptions = {
+    appUrl: options.appUrl,
+    backend: options.backend,
     retryLimit: options.retryLimit,
-    ...parts,
-    report: {
-      judged(rows, now) {
-        metrics.evaluations.inc({ outcome: 'succeeded' }, rows.length);
-        tallyResults(tally, rows, now);
-        for (const row of rows) {
-          metrics.acceptToResultSeconds.observe(Math.max(0, now - row.receivedAt) / 1000);
-        }
-      },
-      failed: (dead) => metrics.evaluations.inc({ outcome: dead ? 'dead' : 'failed' }),
-      fault: fault('evaluation'),
+    share: () => shareBeside(ingest.load.rows),
+  };
+  const evaluationReport = {
+    judged(rows: readonly { readonly siteId: bigint; readonly receivedAt: number }[], now: number) {
+      metrics.evaluations.inc({ outcome: 'succeeded' }, rows.length);
+      tallyResults(tally, rows, now);
+      for (const row of rows) {
+        metrics.acceptToResultSeconds.observe(Math.max(0, now - row.receivedAt) / 1000);
+      }
     },
-  });
+    failed: (dead: boolean) => metrics.evaluations.inc({ outcome: dead ? 'dead' : 'failed' }),
+  };
+  const evaluations =
+    options.evaluationThread === true
+      ? new EvaluationThread({
+          ...evaluationOptions,
+          report: evaluationReport,
+          onFault(error) {
+            metrics.faults.inc({ place: 'evaluation' });
+            logFaultOf(log, 'evaluation', error);
+          },
+        })
+      : createEvaluations({
+          ...evaluationOptions,
+          clock,
+          report: { ...evaluationReport, fault: evaluationFault },
+        });
   const deadLetters = createDeadLetterLoop({
     boss,
     transaction,
     clock,
-    gaveUp: parts.gaveUp,
+    gaveUp: gaveUp(webhooks.record),
     onDead: () => metrics.evaluations.inc({ outcome: 'dead' }),
     onFault: fault('dead letters'),
   });
@@ -257,7 +273,7 @@ export function wire(options: WireOptions): Wiring {
       metrics.groupSeconds.observe(milliseconds / 1000);
     },
     onFault: fault('ingest'),
-    onAccepted: () => worker.wake(),
+    onAccepted: () => evaluations.wake(),
     ...(options.ingestLimits === undefined ? {} : { limits: options.ingestLimits }),
   });
   registerGauges(metrics, {
@@ -335,6 +351,8 @@ export function wire(options: WireOptions): Wiring {
       if (parts.worker) {
         await startWorkers(supervisor, options);
         closers.push(() => supervisor.stop({ graceful: false, close: true }));
+        closers.push(() => evaluations.stop());
+        await evaluations.start();
         for (const part of [
           upkeep,
           reportSums,
@@ -342,7 +360,6 @@ export function wire(options: WireOptions): Wiring {
           oldSecrets,
           trainings,
           tasks,
-          worker,
           ...delivery.parts,
         ]) {
           part.start();

@@ -1,0 +1,175 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { AttemptError } from '../ledger/failed-attempts.ts';
+import type { EvaluationOptions, Evaluations } from './evaluation.ts';
+
+/** What the thread is started with: plain data only. Holds a password: never log it. */
+export interface ThreadData {
+  readonly appUrl: string;
+  readonly backend: 'postgres' | 'citus';
+  readonly retryLimit: number;
+  /** One number, percent: the share of the time that evaluations may take now. */
+  readonly share: SharedArrayBuffer;
+}
+
+/** What the process says to the thread. */
+export type ToThread = 'start' | 'wake' | 'stop';
+
+/** What the thread says to the process. */
+export type FromThread =
+  | { readonly kind: 'started' }
+  /** `away`: the database does not answer; trying again may help. */
+  | { readonly kind: 'not started'; readonly away: boolean; readonly error: AttemptError }
+  | {
+      readonly kind: 'judged';
+      readonly siteIds: BigInt64Array;
+      readonly receivedAt: Float64Array;
+      readonly now: number;
+    }
+  | { readonly kind: 'failed'; readonly dead: boolean }
+  | { readonly kind: 'fault'; readonly error: AttemptError };
+
+/** What the process adds: faults come from the thread without their text. */
+export interface ThreadOptions extends Omit<EvaluationOptions, 'clock' | 'report'> {
+  readonly report: Omit<EvaluationOptions['report'], 'fault'>;
+  readonly onFault: (error: AttemptError) => void;
+}
+
+/**
+ * A batch makes more than it keeps: with this much room nearly all of it is gone before anybody looks for it. A fifth of
+ * the thread's time went into copying survivors before (docs/decisions/0008-evaluation-worker.md).
+ */
+const YOUNG_GENERATION_MB = 144;
+const OLD_GENERATION_MB = 512;
+
+/** A thread that dies is replaced after this, ms. */
+const RESTART_MS = 1_000;
+
+/** Longest wait for a thread to settle what it has in hand, ms; its claims run out by themselves. */
+const STOP_MS = 20_000;
+
+/** How often the share is told to the thread, ms. */
+const SHARE_MS = 20;
+
+/**
+ * Evaluations on a thread of their own: neither do requests wait for a batch to be judged, nor do the two share one
+ * core. Crashes of the thread are faults; another one takes its place.
+ */
+export class EvaluationThread implements Evaluations {
+  readonly #options: ThreadOptions;
+  readonly #share = new Int32Array(new SharedArrayBuffer(4)).fill(100);
+  #worker: Worker | undefined;
+  #gone: Promise<unknown> = Promise.resolve();
+  #telling: NodeJS.Timeout | undefined;
+  #stopping = false;
+
+  constructor(options: ThreadOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    this.#worker ??= this.#spawn();
+    const worker = this.#worker;
+    await new Promise<void>((resolve, reject) => {
+      const settle = (error?: Error): void => {
+        worker.off('message', hear);
+        worker.off('exit', ended);
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      const hear = (message: FromThread): void => {
+        if (message.kind === 'started') settle();
+        else if (message.kind === 'not started') settle(startError(message));
+      };
+      const ended = (): void => settle(new Error('the evaluation thread ended at its start'));
+      worker.on('message', hear);
+      worker.on('exit', ended);
+      this.#say('start');
+    });
+    this.#telling ??= setInterval(() => this.#tellShare(), SHARE_MS).unref();
+  }
+
+  wake(): void {
+    this.#say('wake');
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    clearInterval(this.#telling);
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    this.#say('stop');
+    const late = new AbortController();
+    const waited = sleep(STOP_MS, undefined, { signal: late.signal }).catch(() => undefined);
+    await Promise.race([this.#gone, waited]);
+    late.abort();
+    await worker.terminate();
+  }
+
+  #say(message: ToThread): void {
+    // A message port, not a window: there is no origin.
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin
+    this.#worker?.postMessage(message);
+  }
+
+  #tellShare(): void {
+    Atomics.store(this.#share, 0, Math.round(this.#options.share() * 100));
+  }
+
+  #spawn(): Worker {
+    const { appUrl, backend, retryLimit } = this.#options;
+    const workerData: ThreadData = {
+      appUrl,
+      backend,
+      retryLimit,
+      share: this.#share.buffer,
+    };
+    const worker = new Worker(new URL('./evaluation-thread-main.ts', import.meta.url), {
+      workerData,
+      name: 'evaluation',
+      resourceLimits: {
+        maxYoungGenerationSizeMb: YOUNG_GENERATION_MB,
+        maxOldGenerationSizeMb: OLD_GENERATION_MB,
+      },
+    });
+    worker.on('message', (message: FromThread) => this.#hear(message));
+    worker.on('error', () =>
+      this.#options.onFault({ errorClass: 'EvaluationThreadDied', errorPlace: 'unknown' }),
+    );
+    this.#gone = new Promise((resolve) => worker.once('exit', resolve));
+    void this.#gone.then(() => this.#replace(worker));
+    return worker;
+  }
+
+  /** Another thread for one that died while it was needed. */
+  #replace(worker: Worker): void {
+    if (this.#stopping || this.#worker !== worker) return;
+    this.#worker = undefined;
+    if (this.#telling === undefined) return;
+    const again = (): void => {
+      if (this.#stopping) return;
+      this.start().catch(() => setTimeout(again, RESTART_MS).unref());
+    };
+    setTimeout(again, RESTART_MS).unref();
+  }
+
+  #hear(message: FromThread): void {
+    const { onFault, report } = this.#options;
+    if (message.kind === 'judged') {
+      const { now, receivedAt, siteIds } = message;
+      report.judged(
+        Array.from(siteIds, (siteId, index) => ({ siteId, receivedAt: receivedAt[index] ?? now })),
+        now,
+      );
+    } else if (message.kind === 'failed') report.failed(message.dead);
+    else if (message.kind === 'fault') onFault(message.error);
+  }
+}
+
+/** SQLSTATE of a connection that could not be made: errors lose their code between threads. */
+const CONNECTION_FAILURE = '08006';
+
+function startError({ away, error }: FromThread & { readonly kind: 'not started' }): Error {
+  const made = new Error(`evaluations did not start: ${error.errorClass} at ${error.errorPlace}`);
+  return away ? Object.assign(made, { code: CONNECTION_FAILURE }) : made;
+}
