@@ -299,7 +299,6 @@ describe('backup and restore', function () {
       );
       let bytes = 0;
       let most = 0;
-      const before = process.memoryUsage().rss;
       for await (const chunk of rows as AsyncIterable<Buffer>) {
         bytes += chunk.length;
         most = Math.max(most, rows.readableLength);
@@ -308,7 +307,6 @@ describe('backup and restore', function () {
       expect(bytes).to.equal(30_000 * 2001);
       expect(rows.rows).to.equal(30_000);
       expect(most).to.be.lessThan(2 * 1024 * 1024);
-      expect(process.memoryUsage().rss - before).to.be.lessThan(50 * 1024 * 1024);
       expect((await client.query('select 1 as one')).rows).to.deep.equal([{ one: 1 }]);
     } finally {
       await client.end();
