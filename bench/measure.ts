@@ -55,7 +55,12 @@ export async function measure(
   options: MeasureOptions = {},
 ): Promise<Measurement> {
   return withClient(database.ownerUrl, async (client) => {
-    const read = (): Promise<Counters> => readCounters(client, cluster, servicePid);
+    const read = (): Promise<Counters> => {
+      const counters = readCounters(client, cluster, servicePid);
+      // Awaited only where the load comes to its end.
+      counters.catch(() => undefined);
+      return counters;
+    };
     let before: Promise<Counters> | undefined;
     let after: Promise<Counters> | undefined;
     let largest = Number.NaN;

@@ -8,7 +8,7 @@ export interface LoadEdges {
   readonly onMeasuring?: () => void;
   /** The measured phase has ended, before its stragglers and the process itself have. */
   readonly onMeasured?: () => void;
-  /** Ends the measured phase before its time. */
+  /** Ends the measured phase before its time; a rejection ends the load with its reason. */
   readonly enough?: Promise<unknown>;
 }
 
@@ -32,7 +32,7 @@ export async function runLoad(order: LoadOrder, edges: LoadEdges = {}): Promise<
         if (message.event === 'ready') say({ order });
         else if (message.event === 'measuring') {
           edges.onMeasuring?.();
-          void edges.enough?.then(() => say({ enough: true }));
+          edges.enough?.then(() => say({ enough: true }), reject);
         } else if (message.event === 'measured') edges.onMeasured?.();
         else if (message.event === 'result') resolve(message.result);
         else reject(new Error(`The load failed: ${message.message}`));

@@ -85,4 +85,6 @@ process.once('message', (message: ParentMessage) => {
     })
     .finally(() => process.disconnect());
 });
+// A bench that is gone must not leave its load behind. After a load's own end this is how it leaves.
+process.once('disconnect', () => process.exit());
 tell({ event: 'ready' });
