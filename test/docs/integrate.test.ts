@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { WEBHOOK_BODIES } from '../../contract/webhook.ts';
 import { escapeHtml } from '../../openapi/docs/markup.ts';
+import { readSettings } from '../../server/config.ts';
 import { serveDocs } from '../support/docs-server.ts';
 import { EXAMPLES } from '../support/languages.ts';
 
@@ -14,13 +16,32 @@ describe('the code of the integration guide', () => {
     .map(({ name }) => name);
 
   it('is that of the example files, to the letter', () => {
-    const shown = [...guide.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([block]) => block);
+    const shown = [...guide.matchAll(/^```(?:ts|python|php)\n(.*?)^```$/gms)].map(
+      ([block]) => block,
+    );
     const expected = files.map((name) => {
       const source = readFileSync(join(EXAMPLES, name), 'utf8');
       return `\`\`\`${FENCES[name.split('.').at(-1) ?? '']}\n${source}\`\`\``;
     });
     expect(files).to.have.length(6);
     expect(shown).to.have.members(expected);
+  });
+
+  it('shows webhook bodies as they are sent', () => {
+    const bodies = [...guide.matchAll(/^```json\n(.*?)^```$/gms)].map(
+      ([, text = '']) => JSON.parse(text) as { event_type: keyof typeof WEBHOOK_BODIES },
+    );
+    expect(bodies).to.have.length(1);
+    for (const body of bodies) WEBHOOK_BODIES[body.event_type].parse(body);
+    for (const type of Object.keys(WEBHOOK_BODIES)) expect(guide).to.include(`| \`${type}\``);
+  });
+
+  it('tells the retry schedule that is the default', () => {
+    const seconds: Record<string, number> = { seconds: 1, minutes: 60, hours: 3600 };
+    const waits = [...guide.matchAll(/^\| [2-8] +\| (\d+) (seconds|minutes|hours) +\|/gm)].map(
+      ([, count, unit = '']) => Number(count) * (seconds[unit] ?? NaN),
+    );
+    expect(waits).to.deep.equal(readSettings({}).WEBHOOK_RETRY_SECONDS);
   });
 
   it('for webhooks is what the documentation page shows', async () => {
