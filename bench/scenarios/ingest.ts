@@ -37,6 +37,9 @@ export const ingest: Scenario = async (bench) => {
     `The same by CPU (service, database and load together per accepted event), which other work on the machine disturbs less: ${ratio(cpu(WAYS.reference), cpu(WAYS.api))}, ${ratio(cpu(WAYS.referenceSingle), cpu(WAYS.api))}, ${ratio(cpu(WAYS.referenceFull), cpu(WAYS.api))}.`,
     `Service (ROLE=api) to peer: ${ratio(api, rate(WAYS.peer))}. ROLE=all to ROLE=api: ${ratio(rate(WAYS.all), api)}. Log level info to warn: ${ratio(rate(WAYS.apiInfo), api)}.`,
   );
+  notes.push(
+    'The gate is the first row: BEGIN, three prepared statements, COMMIT, a round trip each, as `pgbench -M prepared` runs a script. The second is the least that one commit per event can cost, the third does all that the service stores. bench/README.md says why.',
+  );
   return [
     {
       title: `Ingest at saturation, ${CONNECTIONS} connections`,

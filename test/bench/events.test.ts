@@ -45,6 +45,15 @@ describe('events of the bench', () => {
     expect(ids.size).to.equal(5_000);
   });
 
+  it('scattered ids are as distinct as ascending ones, and in no order', () => {
+    const source = new EventSource({ seed: 5, sites: 4, scatteredIds: true });
+    const ids = Array.from({ length: 5_000 }, (_, number) => source.idOf(1_000_000 + number));
+    expect(new Set(ids).size).to.equal(ids.length);
+    const rising = ids.filter((id, at) => at > 0 && id > (ids[at - 1] ?? '')).length;
+    expect(rising / ids.length).to.be.within(0.2, 0.8);
+    expect(ids.every((id) => id.startsWith(source.idPrefix))).to.equal(true);
+  });
+
   it('a reversal names an earlier event of the same Site', () => {
     const sites = 4;
     const source = new EventSource({ seed: 9, sites });
