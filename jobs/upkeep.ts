@@ -83,6 +83,7 @@ function isLockTimeout(error: unknown): boolean {
 export async function sweep(options: UpkeepOptions, signal?: AbortSignal): Promise<number> {
   const until = options.clock.now() - SWEEP_LAG_MS;
   let found = 0;
+  let first: LedgerRef | undefined;
   let done = false;
   while (!done) {
     const sweptTo = await options.transaction(async (db) => {
@@ -92,21 +93,18 @@ export async function sweep(options: UpkeepOptions, signal?: AbortSignal): Promi
       await options.requeue(db, pass.lost);
       await writeWatermark(db, pass.sweptTo);
       found += pass.lost.length;
-      if (pass.lost.length > 0) {
-        await raiseOperatorEvent(db, {
-          kind: 'ledger_rows_requeued',
-          subject: 'sweeper',
-          detail: {
-            count: pass.lost.length,
-            first: ingestionIdOf(pass.lost[0]?.ingestionId ?? 0n),
-          },
-          at: options.clock.now(),
-        });
-      }
+      first ??= pass.lost[0];
       return pass.sweptTo;
     });
     done = sweptTo >= until || signal?.aborted === true;
   }
-  if (found > 0) options.onRequeued(found);
+  if (first !== undefined) {
+    const detail = { count: found, first: ingestionIdOf(first.ingestionId) };
+    const at = options.clock.now();
+    await options.transaction((db) =>
+      raiseOperatorEvent(db, { kind: 'ledger_rows_requeued', subject: 'sweeper', detail, at }),
+    );
+    options.onRequeued(found);
+  }
   return found;
 }

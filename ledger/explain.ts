@@ -3,6 +3,7 @@ import type { LedgerRef } from './load-batch.ts';
 import {
   evaluationStatus,
   STATUS_JOINS,
+  JOB_ID_SQL,
   type EvaluationStatus,
   type StoredRisk,
 } from './status.ts';
@@ -98,6 +99,7 @@ export async function readExplained(
     body: string | null;
     dead_letter_open: boolean;
     job_state: string | null;
+    kept_state: string | null;
     retry_count: number;
     created_on: string;
     start_after: string;
@@ -110,14 +112,16 @@ export async function readExplained(
        event.credential_id, credential.label, credential.environment,
        evaluation.score, evaluation.level, evaluation.decision, evaluation.reasons, evaluation.rule_scores,
        evaluation.evaluator_version, ${ms('evaluation.evaluated_at', 'evaluated_at')}, seen.features, payload.body,
-       dead.ingestion_id is not null as dead_letter_open, job.state::text as job_state, job.retry_count,
-       ${ms('job.created_on', 'created_on')}, ${ms('job.start_after', 'start_after')},
-       ${ms('job.started_on', 'started_on')}, ${ms('job.completed_on', 'completed_on')}
+       dead.ingestion_id is not null as dead_letter_open, job.state::text as job_state, kept.state::text as kept_state,
+       kept.retry_count,
+       ${ms('kept.created_on', 'created_on')}, ${ms('kept.start_after', 'start_after')},
+       ${ms('kept.started_on', 'started_on')}, ${ms('kept.completed_on', 'completed_on')}
      from ingestion event
      join site on site.id = event.site_id
      left join credential on credential.id = event.credential_id and credential.site_id = event.site_id
      left join ingestion_payload payload on payload.site_id = event.site_id
        and payload.ingestion_id = event.id and payload.received_at = event.received_at ${STATUS_JOINS}
+     left join pgboss.job kept on kept.name = 'evaluate' and kept.id = ${JOB_ID_SQL('event.id')}
      left join evaluation_features seen on seen.site_id = evaluation.site_id
        and seen.ingestion_id = evaluation.ingestion_id and seen.evaluated_at = evaluation.evaluated_at
      where event.site_id in (select id from site) and event.id = $1`,
@@ -157,10 +161,10 @@ export async function readExplained(
     features: row.features,
     body: row.body,
     job:
-      row.job_state === null
+      row.kept_state === null
         ? null
         : {
-            state: row.job_state,
+            state: row.kept_state,
             claims: row.retry_count,
             createdAt: Number(row.created_on),
             startAfter: Number(row.start_after),

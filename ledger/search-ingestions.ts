@@ -44,11 +44,8 @@ export class ForeignCursor extends Error {
   override name = 'ForeignCursor';
 }
 
-/** Rows whose status is read in one statement: few enough that the planner always goes by keys. */
-const CHUNK = 500;
-
 /** Rows looked at for one page: a search for what is rare returns a short page and a cursor instead of taking long. */
-const LOOKED_AT = 2_500;
+const LOOKED_AT = 1_000;
 
 /** The greatest first number of a cursor: ms or microseconds of the year 9999, an id. */
 const LATEST = { t: 253_402_300_799_999, j: 253_402_300_799_999_000, d: 1e18 } as const;
@@ -69,7 +66,7 @@ type Source = (after: string | undefined, limit: number) => Promise<Candidate[]>
  * - A status of waiting work (PENDING, RETRY_SCHEDULED) is looked for among the jobs, the one queued last first; what
  *   has lost its job appears once the sweeper has queued it again.
  * - DLQ is looked for among the open dead letters, by descending id.
- * - Everything else by the time of receipt. A page that has few matches among 2,500 rows is short, or empty, and has
+ * - Everything else by the time of receipt. A page that has few matches among 1,000 rows is short, or empty, and has
  *   a cursor nevertheless.
  *
  * @throws ForeignCursor
@@ -86,11 +83,11 @@ export async function searchIngestions(
   }
   const items: FoundIngestion[] = [];
   let { after } = page;
-  // Where every row matches, a chunk is the page and the one row that says there is another.
-  const chunk = filter.status === undefined ? page.limit + 1 : CHUNK;
+  // Where every row matches, the first chunk is the page and the one row that says there is another.
+  let chunk = page.limit + 1;
   for (let lookedAt = 0; lookedAt < LOOKED_AT;) {
     const candidates = await source(after, chunk);
-    const found = await readFound(db, candidates);
+    const found = await readFound(db, candidates, filter.status);
     for (const candidate of candidates) {
       const row = found.get(candidate.id);
       const matches = row !== undefined && matchesFilter(row, filter);
@@ -100,6 +97,7 @@ export async function searchIngestions(
     }
     if (candidates.length < chunk) return { items, next: undefined };
     lookedAt += candidates.length;
+    chunk = LOOKED_AT - lookedAt;
   }
   return { items, next: after };
 }
@@ -114,16 +112,11 @@ function sourceOf(
   filter: IngestionFilter,
 ): { letter: keyof typeof LATEST; source: Source } {
   if (filter.sourceEventId !== undefined) return { letter: 't', source: byEventId(db, filter) };
-  switch (filter.status) {
-    case 'DLQ':
-      return { letter: 'd', source: byDeadLetter(db, filter) };
-    case 'PENDING':
-      return { letter: 'j', source: byJob(db, filter, 'created') };
-    case 'RETRY_SCHEDULED':
-      return { letter: 'j', source: byJob(db, filter, 'retry') };
-    default:
-      return { letter: 't', source: byTime(db, filter) };
-  }
+  const { status } = filter;
+  if (status === 'DLQ') return { letter: 'd', source: byDeadLetter(db, filter) };
+  if (status === 'PENDING') return { letter: 'j', source: byJob(db, filter, 'created') };
+  if (status === 'RETRY_SCHEDULED') return { letter: 'j', source: byJob(db, filter, 'retry') };
+  return { letter: 't', source: byTime(db, filter) };
 }
 
 const iso = (at: number): string => new Date(at).toISOString();
@@ -169,8 +162,8 @@ const COLUMNS =
 const NEWEST_FIRST = 'order by event.received_at desc, event.id desc';
 
 /**
- * By time of receipt: of one Site straight by its index; of all, the newest of each, merged. Sites whose newest row is
- * older than `limit` others contribute nothing and are not read.
+ * By time of receipt: of one Site straight by its index; of all, the newest of each, merged. A few rows of each Site give
+ * a time that `limit` rows are not older than, so that no Site is read beyond it.
  */
 function byTime(db: Db, filter: IngestionFilter): Source {
   return async (after, limit) => {
@@ -186,22 +179,30 @@ function byTime(db: Db, filter: IngestionFilter): Source {
       );
       return rows.map(timed);
     }
+    // As parameters and not as a subquery: the planner knows how few rows they let through.
+    const { rows: counted } = await run<{ sites: string }>(
+      db,
+      'select count(*) as sites from site',
+    );
+    const each = conditions.parameter(
+      1 + Math.ceil((2 * limit) / (Number(counted[0]?.sites) || 1)),
+    );
     const most = conditions.parameter(limit);
     const { rows } = await run<TimedRow>(
       db,
       `with newest as (
          select site.id, event.received_at from site cross join lateral (
            select event.received_at from ingestion event where event.site_id = site.id and ${conditions.text}
-           ${NEWEST_FIRST} limit 1) event
+           ${NEWEST_FIRST} limit ${each}::int) event
        ), bound as (
          select case when count(*) >= ${most}::int then min(received_at) else '-infinity' end as least
          from (select received_at from newest order by received_at desc limit ${most}::int) top
        )
-       select event.* from bound cross join newest cross join lateral (
+       select event.* from (select distinct id, least from newest, bound where received_at >= least) site
+       cross join lateral (
          select ${COLUMNS} from ingestion event
-         where event.site_id = newest.id and event.received_at >= bound.least and ${conditions.text}
+         where event.site_id = site.id and event.received_at >= site.least and ${conditions.text}
          ${NEWEST_FIRST} limit ${most}::int) event
-       where newest.received_at >= bound.least
        ${NEWEST_FIRST} limit ${most}::int`,
       conditions.values,
     );
@@ -288,57 +289,61 @@ function byDeadLetter(db: Db, filter: IngestionFilter): Source {
   };
 }
 
-/** Reads what was found, by ingestion id. */
+/** An evaluation is what makes SUCCEEDED and nothing else: rows that cannot match need not travel. */
+const evaluatedOnly = (status: EvaluationStatus | undefined): string => {
+  if (status === undefined) return '';
+  return `where evaluation.ingestion_id is ${status === 'SUCCEEDED' ? 'not ' : ''}null`;
+};
+
+/** Reads what was found, by ingestion id; those that cannot have the status may be missing. */
 async function readFound(
   db: Db,
   candidates: readonly Candidate[],
+  status: EvaluationStatus | undefined,
 ): Promise<Map<string, FoundIngestion>> {
   const found = new Map<string, FoundIngestion>();
-  for (let at = 0; at < candidates.length; at += CHUNK) {
-    const some = candidates.slice(at, at + CHUNK);
-    const { rows } = await run<{
-      site_id: string;
-      code: string;
-      id: string;
-      source_event_id: string;
-      credential_id: string;
-      received_at: string;
-      score: number | null;
-      level: string | null;
-      decision: string | null;
-      evaluated_at: string | null;
-      dead_letter_open: boolean;
-      job_state: string | null;
-    }>(
-      db,
-      `select event.site_id, site.code, event.id, event.source_event_id, event.credential_id,
+  const { rows } = await run<{
+    site_id: string;
+    code: string;
+    id: string;
+    source_event_id: string;
+    credential_id: string;
+    received_at: string;
+    score: number | null;
+    level: string | null;
+    decision: string | null;
+    evaluated_at: string | null;
+    dead_letter_open: boolean;
+    job_state: string | null;
+  }>(
+    db,
+    `select event.site_id, site.code, event.id, event.source_event_id, event.credential_id,
          (extract(epoch from event.received_at) * 1000)::bigint as received_at, evaluation.score, evaluation.level,
          evaluation.decision, (extract(epoch from evaluation.evaluated_at) * 1000)::bigint as evaluated_at,
          dead.ingestion_id is not null as dead_letter_open, job.state::text as job_state
        from unnest($1::bigint[], $2::bigint[]) as wanted (site_id, id)
        join ingestion event on event.site_id = wanted.site_id and event.id = wanted.id
-       join site on site.id = event.site_id ${STATUS_JOINS}`,
-      [some.map(({ siteId }) => siteId), some.map(({ id }) => id)],
-    );
-    for (const row of rows) {
-      found.set(row.id, {
-        siteId: BigInt(row.site_id),
-        siteCode: row.code,
-        ingestionId: BigInt(row.id),
-        sourceEventId: row.source_event_id,
-        credentialId: BigInt(row.credential_id),
-        receivedAt: Number(row.received_at),
-        status: evaluationStatus({
-          evaluated: row.score !== null,
-          deadLetterOpen: row.dead_letter_open,
-          jobState: row.job_state,
-        }),
-        score: row.score,
-        level: row.level,
-        decision: row.decision,
-        evaluatedAt: row.evaluated_at === null ? null : Number(row.evaluated_at),
-      });
-    }
+       join site on site.id = event.site_id ${STATUS_JOINS} ${evaluatedOnly(status)}`,
+    [candidates.map(({ siteId }) => siteId), candidates.map(({ id }) => id)],
+  );
+  for (const row of rows) {
+    found.set(row.id, {
+      siteId: BigInt(row.site_id),
+      siteCode: row.code,
+      ingestionId: BigInt(row.id),
+      sourceEventId: row.source_event_id,
+      credentialId: BigInt(row.credential_id),
+      receivedAt: Number(row.received_at),
+      status: evaluationStatus({
+        evaluated: row.score !== null,
+        deadLetterOpen: row.dead_letter_open,
+        jobState: row.job_state,
+      }),
+      score: row.score,
+      level: row.level,
+      decision: row.decision,
+      evaluatedAt: row.evaluated_at === null ? null : Number(row.evaluated_at),
+    });
   }
   return found;
 }

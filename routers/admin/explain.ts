@@ -113,41 +113,34 @@ function happenedBefore(entry: StoryEntry, evaluatedAt: number): boolean {
 
 function tell(entry: StoryEntry): StoryOut {
   const when = { at: toIso(entry.at) };
-  switch (entry.what) {
-    case 'ATTEMPT_FAILED':
-      return {
-        what: entry.what,
-        ...when,
-        attempt: entry.attempt,
-        error_class: entry.errorClass,
-        error_place: entry.errorPlace,
-      };
-    case 'DEAD_LETTER':
-      return { what: entry.what, ...when, cause: entry.cause, attempts: entry.attempts };
-    case 'LABELLED':
-      return {
-        what: entry.what,
-        ...when,
-        outcome_label: entry.label,
-        credential_id: String(entry.credentialId),
-      };
-    case 'WEBHOOK_EVENT':
-      return { what: entry.what, ...when, event_id: entry.eventId, event_type: entry.type };
-    case 'WEBHOOK_ATTEMPT':
-      return {
-        what: entry.what,
-        ...when,
-        event_id: entry.eventId,
-        endpoint_id: String(entry.endpointId),
-        attempt: entry.attempt,
-        outcome: entry.outcome,
-        http_status: entry.httpStatus,
-        error_class: entry.errorClass,
-        duration_ms: entry.durationMs,
-      };
-    default:
-      return { what: entry.what, ...when, by: entry.by, reason: entry.reason };
+  if (entry.what === 'ATTEMPT_FAILED') {
+    const { what, attempt, errorClass, errorPlace } = entry;
+    return { what, ...when, attempt, error_class: errorClass, error_place: errorPlace };
   }
+  if (entry.what === 'DEAD_LETTER') {
+    return { what: entry.what, ...when, cause: entry.cause, attempts: entry.attempts };
+  }
+  if (entry.what === 'LABELLED') {
+    const { what, label, credentialId } = entry;
+    return { what, ...when, outcome_label: label, credential_id: String(credentialId) };
+  }
+  if (entry.what === 'WEBHOOK_EVENT') {
+    return { what: entry.what, ...when, event_id: entry.eventId, event_type: entry.type };
+  }
+  if (entry.what === 'WEBHOOK_ATTEMPT') {
+    return {
+      what: entry.what,
+      ...when,
+      event_id: entry.eventId,
+      endpoint_id: String(entry.endpointId),
+      attempt: entry.attempt,
+      outcome: entry.outcome,
+      http_status: entry.httpStatus,
+      error_class: entry.errorClass,
+      duration_ms: entry.durationMs,
+    };
+  }
+  return { what: entry.what, ...when, by: entry.by, reason: entry.reason };
 }
 
 /** How one rule answered. `points` count only where `counted`: of a group's hits only the strongest does. */
@@ -168,7 +161,10 @@ export const EvaluationOut = z.strictObject({
   reasons: z.array(z.string()),
   evaluator_version: z.string(),
   evaluated_at: UtcInstant,
-  /** Every feature that was present, by name. Null once they were dropped, or where another version wrote them. */
+  /**
+   * The features that were present, by name, but for those that only repeat a field of the event. Null once they were
+   * dropped, or where another version wrote them.
+   */
   features: z.record(z.string(), z.number()).nullable(),
   /**
    * AGREES: judged again by the same rules, features and event, with the same points. DIFFERS: the event alone does not
@@ -250,10 +246,14 @@ function readFeatures(text: string): Features | undefined {
   }
 }
 
+/** A feature of an entity that the event itself states; those without an entity are all the event's own. */
+const REPEATED = new Set(['account_age_days']);
+
 const byName = ({ values }: Features): Record<string, number> =>
   Object.fromEntries(
-    FEATURES.flatMap(({ name }, index) => {
+    FEATURES.flatMap(({ name, entity }, index) => {
       const value = values[index];
-      return value === undefined || Number.isNaN(value) ? [] : [[name, value]];
+      const absent = value === undefined || Number.isNaN(value);
+      return absent || entity === undefined || REPEATED.has(name) ? [] : [[name, value]];
     }),
   );
