@@ -7,7 +7,7 @@ export const SiteCode = z
   .regex(/^[a-z0-9](?:[a-z0-9-]{0,38})[a-z0-9]$/, {
     error: 'must be 2 to 40 characters of a-z 0-9 -, not beginning or ending with -',
   })
-  .meta({ description: 'Code of the Site, such as acme', example: 'acme' });
+  .meta({ description: 'Code of the Site', example: 'acme' });
 
 /** An id as a decimal string: ids have 64 bits, more than a JSON number holds exactly. */
 export const DecimalId = z

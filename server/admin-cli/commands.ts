@@ -18,6 +18,8 @@ export interface Field {
   readonly required: boolean;
   readonly description: string;
   readonly fallback: string | undefined;
+  /** What a value looks like: an example, or the bounds of a number; '' where the type says it all. */
+  readonly looksLike: string;
 }
 
 /** One procedure as a command. */
@@ -38,6 +40,9 @@ interface JsonSchema {
   readonly type?: string;
   readonly description?: string;
   readonly enum?: readonly unknown[];
+  readonly example?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
   readonly default?: unknown;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
@@ -84,9 +89,19 @@ function fieldsOf(schema: JsonSchema, parents: readonly string[], outermost: boo
       required: outermost && schema.required?.includes(name) === true,
       description: property.description ?? '',
       fallback: property.default === undefined ? undefined : JSON.stringify(property.default),
+      looksLike: looksLike(property.items ?? property),
     };
     return parted ? [field, ...fieldsOf(property, path, false)] : [field];
   });
+}
+
+function looksLike({ example, minimum, maximum }: JsonSchema): string {
+  if (typeof example === 'string') return `such as ${example}`;
+  const bounds = [
+    minimum === undefined || minimum === Number.MIN_SAFE_INTEGER ? '' : `from ${minimum}`,
+    maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? '' : `to ${maximum}`,
+  ];
+  return bounds.filter((bound) => bound !== '').join(' ');
 }
 
 const KINDS = new Set<string>(['string', 'integer', 'number', 'boolean', 'array', 'object']);

@@ -95,8 +95,9 @@ function explain(field: Field): string {
 }
 
 function typeName(field: Field): string {
-  if (field.kind === 'array') return `list of ${field.itemKind}s; repeat it, or use commas`;
+  const like = field.looksLike === '' ? '' : ` ${field.looksLike}`;
+  if (field.kind === 'array') return `list of ${field.itemKind}s${like}; repeat it, or use commas`;
   if (field.kind === 'object')
     return field.parted ? 'JSON object, or its dotted flags' : 'JSON object';
-  return field.kind;
+  return `${field.kind}${like}`;
 }

@@ -384,6 +384,19 @@ describe('the admin command line', () => {
     }
   });
 
+  it('says of each flag what its value looks like', async () => {
+    const help = async (...command: string[]) =>
+      (await cli([...command, '--help'], { environment: {} })).out;
+    const contract = await help('contracts', 'create');
+    expect(contract).to.match(/--starts-at TEXT .+\(string such as 2026-03-01T09:00:00\+09:00\)/);
+    expect(contract).to.match(/--capacity-limit N .+\(integer from 0\) \[required\]/);
+    expect(await help('sites', 'list')).to.match(/--limit N .+\(integer from 1 to 500\)/);
+    expect(await help('dead-letters', 'discard')).to.match(
+      /--ingestion-ids A,B,\.\.\. .+\(list of strings such as ing_\d+; repeat it, or use commas\)/,
+    );
+    expect(await help('gates', 'record-contract-check')).to.not.include('--report.');
+  });
+
   it('as a process: JSON on standard output, sentences on standard error, exit codes', async () => {
     const start = async (...args: string[]) => {
       const child = spawn(
