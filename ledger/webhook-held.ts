@@ -94,7 +94,8 @@ export async function findForgottenHeld(db: Db, now: number): Promise<EndpointRe
 
 /**
  * Finds deliveries that are overdue since before `before` (ms) and have no job that will run: somebody deleted it, or the
- * queue's table was restored from an older copy. At most a thousand per pass.
+ * queue's table was restored from an older copy. Looks at the thousand most overdue of each endpoint: what has a job is done in
+ * the order of time, so what has none gathers in front.
  */
 export async function findLostDeliveries(
   db: Db,
@@ -110,7 +111,7 @@ export async function findLostDeliveries(
        where site_id = endpoint.site_id and endpoint_id = endpoint.id and created_at > $2::timestamptz
          and state = 'PENDING' and next_attempt_at < $1::timestamptz
        order by next_attempt_at limit 1000) as late
-     limit 1000`,
+     limit 10000`,
     [iso(before), since(now)],
   );
   const overdue = rows.map((row) => ({

@@ -5,7 +5,7 @@ import { createBoss, WEBHOOK } from '../../jobs/queues.ts';
 import { Deliverer, type DelivererOptions } from '../../jobs/webhooks/deliverer.ts';
 import { createAddressGuard, type AddressGuard } from '../../jobs/webhooks/guard.ts';
 import { ATTEMPT_LIMITS, createConnector } from '../../jobs/webhooks/line.ts';
-import { release, type ReleaseOptions } from '../../jobs/webhooks/release.ts';
+import { findForgotten, release, type ReleaseOptions } from '../../jobs/webhooks/release.ts';
 import { systemClock, type Clock } from '../../ledger/clock.ts';
 import { createSecretBox, type SecretBox } from '../../ledger/secret-box.ts';
 import { createPipelinedTransactions, type Transaction } from '../../ledger/transactions.ts';
@@ -68,6 +68,8 @@ export interface WebhookBench {
   deliver(options?: DeliveringOptions): Deliverer;
   /** Looks once at what is held. */
   release(clock?: Clock): Promise<number>;
+  /** Looks once for deliveries that no job stands for; returns how many there were. */
+  findForgotten(clock: Clock): Promise<number>;
   deliveries(endpointId?: bigint): Promise<DeliveryRow[]>;
   /** Counts rows of its Site in a table whose rows belong to Sites. */
   count(table: string, where?: string): Promise<number>;
@@ -84,6 +86,7 @@ export async function createWebhookBench(existing?: TestDatabase): Promise<Webho
   const database = existing ?? (await createTestDatabase());
   // What earlier tests have left must not be called again.
   await database.query(`delete from pgboss.job where name = 'webhook'`);
+  await database.query(`update webhook_delivery set state = 'FAILED' where state = 'PENDING'`);
   const site = await createSite(database);
   const siteId = BigInt(site.siteId);
   const key = randomBytes(32);
@@ -188,6 +191,7 @@ export async function createWebhookBench(existing?: TestDatabase): Promise<Webho
       return deliverer;
     },
     release: (clock = systemClock) => release(releasing(clock)),
+    findForgotten: (clock) => findForgotten(releasing(clock)),
     deliveries: (endpointId) =>
       database.query<DeliveryRow>(
         `select * from webhook_delivery where site_id = $1 and ($2::bigint is null or endpoint_id = $2)

@@ -5,6 +5,7 @@ import { OPENS_AFTER } from '../../../jobs/webhooks/breaker.ts';
 import type { Clock } from '../../../ledger/clock.ts';
 import { rotateSecret, SIGNED_WITHIN_MS } from '../../../ledger/webhook-secrets.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { proxyDatabase } from '../../support/database-proxy.ts';
 import { createWebhookBench, type WebhookBench } from '../../support/webhook-delivery.ts';
 import { answer, startReceiver, type Receiver } from '../../support/webhook-receiver.ts';
 
@@ -401,5 +402,66 @@ describe('delivery of webhooks', () => {
     target.behave(answer(200));
     bench.deliver();
     await bench.untilDelivered(6);
+  });
+
+  it('goes on after the database was away, and what was answered meanwhile is on record', async function () {
+    this.timeout(30_000);
+    const proxy = await proxyDatabase(database);
+    const behind = await createWebhookBench(proxy.database);
+    let answerNow: () => void = () => undefined;
+    const target = await receiver({
+      behaviour(socket, request, nth) {
+        if (nth === 1) answerNow = () => answer(200)(socket, request, nth);
+        else answer(200)(socket, request, nth);
+      },
+    });
+    try {
+      const { endpointId } = await behind.addEndpoint(target.url);
+      behind.deliver();
+      await behind.emit();
+      await behind.until(() => target.received.length === 1, 'the first attempt');
+      await proxy.cut();
+      answerNow();
+      await sleep(1_000);
+      await proxy.restore();
+      await behind.untilDelivered(1);
+      await behind.emit();
+      await behind.untilDelivered(2);
+      expect(target.received, 'no attempt was made twice').to.have.length(2);
+      expect(await behind.attempts(endpointId)).to.have.length(2);
+      expect(behind.faults).to.deep.equal([]);
+    } finally {
+      await behind.stop();
+      await proxy.close();
+    }
+  });
+
+  it('whose job was deleted is found two minutes later, and one whose job still runs is left alone', async () => {
+    const target = await receiver();
+    await bench.addEndpoint(target.url);
+    await bench.emit(3);
+    await database.query(
+      `delete from pgboss.job where name = 'webhook' and id <> (select max(id::text)::uuid from pgboss.job where name = 'webhook')`,
+    );
+    const inTwoMinutes: Clock = { now: () => Date.now() + 121_000 };
+    expect(await bench.findForgotten({ now: () => Date.now() + 60_000 })).to.equal(0);
+    expect(await bench.findForgotten(inTwoMinutes)).to.equal(2);
+    bench.deliver();
+    await bench.untilDelivered(3);
+    expect(target.received).to.have.length(3);
+  });
+
+  it('of a job that names no delivery ends without a word to anybody', async () => {
+    const target = await receiver();
+    await bench.addEndpoint(target.url);
+    await bench.emit();
+    await database.query(
+      `update pgboss.job set data = jsonb_set(data, '{site_id}', '"999999"'), retry_count = 5, started_on = now()
+       where name = 'webhook'`,
+    );
+    bench.deliver();
+    await bench.until(async () => (await openJobs()) === 0, 'the job ends');
+    expect(target.received).to.have.length(0);
+    expect(bench.faults).to.deep.equal([]);
   });
 });

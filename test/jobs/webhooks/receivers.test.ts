@@ -1,6 +1,17 @@
 import { expect } from 'chai';
+import {
+  createAddressGuard,
+  createDnsResolver,
+  type AddressGuard,
+} from '../../../jobs/webhooks/guard.ts';
+import { CERTIFICATES, TEST_CA } from '../../support/certificates.ts';
+import { startNameServer, type NameServer } from '../../support/name-server.ts';
 import { verifyWebhook } from '../../../docs/examples/verify-webhook.ts';
-import { createWebhookBench, type WebhookBench } from '../../support/webhook-delivery.ts';
+import {
+  createWebhookBench,
+  type AttemptRow,
+  type WebhookBench,
+} from '../../support/webhook-delivery.ts';
 import {
   answer,
   startReceiver,
@@ -351,6 +362,88 @@ describe('a webhook receiver on a real socket', () => {
   });
 
   it('has met no fault of ours', () => {
+    expect(bench.faults).to.deep.equal([]);
+  });
+});
+
+describe('a webhook receiver behind a name', () => {
+  let bench: WebhookBench;
+  let names: NameServer;
+  let trap: Receiver;
+
+  before(async () => {
+    bench = await createWebhookBench();
+    names = await startNameServer();
+    trap = await startReceiver({ tls: CERTIFICATES.good });
+    const resolve = createDnsResolver([names.address]);
+    const strict = createAddressGuard({ allowPrivate: false, resolve });
+    // Whatever the guard admits is dialled at the trap: no test calls a stranger.
+    const guard: AddressGuard = {
+      ...strict,
+      admitAddress: () => undefined,
+      lookup(hostname, options, callback) {
+        strict.lookup(hostname, { ...options, all: true }, (error, found) => {
+          if (error !== null || found.length === 0) callback(error, []);
+          else callback(null, [{ address: '127.0.0.1', family: 4 }]);
+        });
+      },
+    };
+    bench.deliver({ guard, ca: TEST_CA, waits: [1, 300], limits: { answerMs: 2_000 } });
+  });
+
+  after(async () => {
+    await bench.stop();
+    await trap.close();
+    await names.close();
+  });
+
+  const attemptsAt = async (url: string, count: number): Promise<AttemptRow[]> => {
+    await bench.database.query(`update webhook_endpoint set state = 'DISABLED'`);
+    const { endpointId } = await bench.addEndpoint(url);
+    await bench.emit();
+    const made = async (): Promise<boolean> => (await bench.attempts(endpointId)).length >= count;
+    await bench.until(made, `${count} attempts`);
+    return bench.attempts(endpointId);
+  };
+
+  const refused = {
+    outcome: 'RETRY',
+    http_status: null,
+    error_class: 'ADDRESS_REFUSED',
+    address: null,
+    answer: null,
+  };
+
+  it('that resolves to a private address is not connected to, and tried again on schedule', async () => {
+    names.answer('private.test', ['10.1.2.3']);
+    const [attempt] = await attemptsAt(`https://private.test:${trap.port}/`, 1);
+    expect(attempt).to.include(refused);
+    const wait = Number(attempt?.next_attempt_at) - Number(attempt?.attempted_at);
+    expect(wait).to.be.within(1_000, 1_500);
+    expect(trap.connections()).to.equal(0);
+  });
+
+  it('whose answer changes between two attempts is judged anew at each', async () => {
+    names.answer('hooks.test', ['8.8.8.8'], ['169.254.169.254']);
+    trap.behave((socket, request, nth) =>
+      answer(500, { connection: 'close' })(socket, request, nth),
+    );
+    const attempts = await attemptsAt(`https://hooks.test:${trap.port}/`, 2);
+    expect(attempts[0]).to.include({ http_status: 500, address: '127.0.0.1' });
+    expect(attempts[1]).to.include(refused);
+    expect(trap.received).to.have.length(1);
+  });
+
+  it('whose certificate is another name’s gets nothing', async () => {
+    names.answer('other.test', ['8.8.4.4']);
+    const [attempt] = await attemptsAt(`https://other.test:${trap.port}/`, 1);
+    expect(attempt).to.include({ outcome: 'RETRY', http_status: null, error_class: 'TLS' });
+    expect(trap.received).to.have.length(1);
+  });
+
+  it('that does not exist is tried again on schedule', async () => {
+    const [attempt] = await attemptsAt(`https://nowhere.test:${trap.port}/`, 1);
+    expect(attempt).to.include({ outcome: 'RETRY', error_class: 'DNS', address: null });
     expect(bench.faults).to.deep.equal([]);
   });
 });
