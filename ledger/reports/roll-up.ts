@@ -22,14 +22,19 @@ const hourOf = (column: string): string => `date_trunc('hour', ${column}, 'UTC')
 const dayOf = (column: string): string => `date_trunc('day', ${column}, 'UTC')`;
 
 /**
- * Adds what a `slice` (named in `source`) holds to the sums of a table, for each Site and, as site_id 0, for all. Rows are
- * written in the order of their keys.
+ * Adds what `slice` holds to the sums of a table, for each Site and, as site_id 0, for all. Rows are written in the order
+ * of their keys.
  */
-function addTo(table: string, keys: readonly string[], sums: readonly string[]): string {
+function addTo(
+  table: string,
+  keys: readonly string[],
+  sums: readonly string[],
+  slice = 'slice',
+): string {
   const under = keys.join(', ');
   return `insert into ${table} as total (site_id, ${under}, ${sums.join(', ')})
     select coalesce(site_id, 0), ${under}, ${sums.map((sum) => `sum(${sum})`).join(', ')}
-    from slice group by grouping sets ((site_id, ${under}), (${under})) order by 1, ${under}
+    from ${slice} group by grouping sets ((site_id, ${under}), (${under})) order by 1, ${under}
     on conflict (site_id, ${under}) do update set
       ${sums.map((sum) => `${sum} = total.${sum} + excluded.${sum}`).join(', ')}`;
 }
@@ -133,15 +138,15 @@ const VERDICTS = `with moved as (
     from judged
   )`;
 
-const SCORE_VERDICTS = `${VERDICTS}, slice as (
+// One statement, so that labels and results are brought together once.
+const VERDICT_SUMS = `${VERDICTS}, of_scores as (
     select site_id, day, score, sum(fraud) as fraud, sum(false_positive) as false_positive
     from verdict group by 1, 2, 3
-  ) ${addTo('report_score_day', ['day', 'score'], ['fraud', 'false_positive'])}`;
-
-const RULE_VERDICTS = `${VERDICTS}, slice as (
+  ), of_rules as (
     select verdict.site_id, verdict.day, rule.rule_id, sum(fraud) as fraud, sum(false_positive) as false_positive
     from verdict ${RULE_NAMES('verdict')} where ${IS_RULE} group by 1, 2, 3
-  ) ${addTo('report_rule_day', ['day', 'rule_id'], ['fraud', 'false_positive'])}`;
+  ), added_scores as (${addTo('report_score_day', ['day', 'score'], ['fraud', 'false_positive'], 'of_scores')})
+  ${addTo('report_rule_day', ['day', 'rule_id'], ['fraud', 'false_positive'], 'of_rules')}`;
 
 /** How far the sums have come, ms since 1970 UTC; undefined before the first pass. */
 export async function readProgress(db: Db): Promise<number | undefined> {
@@ -169,7 +174,7 @@ export async function rollUp(db: Db, until: number, span: number): Promise<RollU
     const { rows: counted } = await run<{ rows: string }>(db, statement, slice);
     rows += Number(counted[0]?.rows ?? 0);
   }
-  for (const statement of [SCORES, RULES, SCORE_VERDICTS, RULE_VERDICTS]) {
+  for (const statement of [SCORES, RULES, VERDICT_SUMS]) {
     await run(db, statement, slice);
   }
   await run(db, 'update report_progress set rolled_to = $1::timestamptz where id = 1', [slice[1]]);
