@@ -80,7 +80,8 @@ export async function drainBacklog(
       };
     };
     let first: Sample | undefined;
-    let last = await look();
+    const start = await look();
+    let last = start;
     let resident = Number.NaN;
     while (last.evaluated < waiting) {
       await sleep(LOOK_MS);
@@ -94,7 +95,8 @@ export async function drainBacklog(
         throw new Error(`The worker stopped at ${last.evaluated} of ${waiting} events.`);
       }
     }
-    const from = first ?? last;
+    // A short backlog that was gone between two looks is measured from the worker's start.
+    const from = first === undefined || first === last ? start : first;
     const evaluated = last.evaluated - from.evaluated;
     const seconds = (last.at - from.at) / 1000;
     return {
