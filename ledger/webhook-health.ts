@@ -126,7 +126,7 @@ export async function lookAtHeld(
     `insert into webhook_endpoint_health as health (site_id, endpoint_id, failures_in_row, breaker, probe_at)
      select site_id, endpoint_id, 0, 'CLOSED', $3::timestamptz
      from unnest($1::bigint[], $2::bigint[]) as endpoint (site_id, endpoint_id)
-     on conflict (site_id, endpoint_id) do update set probe_at = coalesce(health.probe_at, excluded.probe_at)`,
+     on conflict (site_id, endpoint_id) do update set probe_at = excluded.probe_at where health.probe_at is null`,
     [
       ordered.map(({ siteId }) => String(siteId)),
       ordered.map(({ endpointId }) => String(endpointId)),

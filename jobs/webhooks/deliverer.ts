@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PgBoss } from 'pg-boss';
+import type { FetchOptions, PgBoss } from 'pg-boss';
 import type { buildConnector } from 'undici';
 import { WebhookJob } from '../../contract/jobs.ts';
 import { webhookEventIdOf } from '../../contract/webhook.ts';
@@ -132,6 +132,8 @@ export class Deliverer {
   /** Lanes with something waiting that only the limits over all lanes keep from starting. */
   readonly #crowded = new Set<Lane<Work>>();
   readonly #lines = new Set<Line>();
+  /** Endpoints of which something was held since the last fetch. */
+  readonly #holding = new Set<bigint>();
   readonly #settlements: Settlement[] = [];
   #settling: Promise<void> | undefined;
   #inHand = 0;
@@ -180,7 +182,7 @@ export class Deliverer {
       try {
         this.#woken = false;
         this.#forgetIdleLanes();
-        const fetched = this.#inHand < IN_HAND.most ? await this.#claim() : 0;
+        const fetched = this.#inHand < IN_HAND.most ? await this.#claimFairly() : 0;
         // After a full batch there is probably more.
         if (fetched < FETCH) await this.#idle(POLL_MS);
       } catch (error: unknown) {
@@ -198,9 +200,21 @@ export class Deliverer {
     this.#wake = undefined;
   }
 
-  async #claim(): Promise<number> {
+  /**
+   * Claims the oldest jobs. Where some of them had to be held, those behind them are another endpoint's, too: one more
+   * fetch leaves the held ones' endpoints out, so that nobody waits until a long backlog is put aside.
+   */
+  async #claimFairly(): Promise<number> {
+    this.#holding.clear();
+    const fetched = await this.#claim({ batchSize: FETCH });
+    if (this.#holding.size === 0 || fetched < FETCH) return fetched;
+    await this.#claim({ batchSize: FETCH, ignoreGroups: [...this.#holding].map(String) });
+    return fetched;
+  }
+
+  async #claim(options: FetchOptions): Promise<number> {
     const { boss } = this.#options;
-    const jobs = (await boss.fetch<unknown>(WEBHOOK, { batchSize: FETCH })) as ClaimedJob[];
+    const jobs = (await boss.fetch<unknown>(WEBHOOK, options)) as ClaimedJob[];
     const claims: { job: ClaimedJob; ref: DeliveryRef }[] = [];
     for (const job of jobs) {
       const data = WebhookJob.safeParse(job.data);
@@ -453,6 +467,7 @@ export class Deliverer {
   }
 
   #hold(work: Work): void {
+    this.#holding.add(work.endpointId);
     this.#settleLater({ ...work, outcome: this.#outcomeOf(work, 'PENDING', undefined) });
   }
 

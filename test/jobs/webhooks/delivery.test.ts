@@ -293,6 +293,32 @@ describe('delivery of webhooks', () => {
     );
   });
 
+  it('does not wait until another endpoint’s long backlog is put aside', async () => {
+    const hanging = await receiver({ behaviour: () => undefined });
+    await bench.addEndpoint(hanging.url);
+    for (let n = 0; n < 10; n += 1) await bench.emit(600);
+    await database.query(
+      `update webhook_endpoint set state = 'DISABLED', disabled_at = '2000-01-01'
+      where site_id = $1`,
+      [bench.siteId],
+    );
+    const target = await receiver();
+    await bench.addEndpoint(target.url);
+    await bench.emit();
+    await database.query(
+      `update webhook_endpoint set state = 'ACTIVE', disabled_at = null where site_id = $1`,
+      [bench.siteId],
+    );
+    let waiting = 0;
+    target.behave((socket, request, nth) => {
+      void openJobs().then((jobs) => (waiting = jobs));
+      answer(200)(socket, request, nth);
+    });
+    bench.deliver();
+    await bench.until(() => waiting > 0, 'the delivery behind 6,000 others');
+    expect(waiting, 'jobs that were queued before it').to.be.above(3_000);
+  });
+
   it('is refused by no receiver that knows either secret while the secret is replaced under load', async function () {
     this.timeout(40_000);
     const refused: string[] = [];
