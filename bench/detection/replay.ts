@@ -14,6 +14,7 @@ import { releaseModel } from '../../ledger/models.ts';
 import type { JsonValue } from '../../ledger/operator-events.ts';
 import { readTask } from '../../ledger/tasks.ts';
 import { createPipelinedTransactions } from '../../ledger/transactions.ts';
+import type { BoostSettings } from '../../risk/model/boost.ts';
 import { eventOf, type StreamLine } from './stream.ts';
 
 const DAY_MS = 86_400_000;
@@ -31,6 +32,8 @@ export interface ReplayOptions {
   readonly target: ImportTarget;
   /** False: no label is ever sent and no model learned, so the default rules judge alone. */
   readonly withLabels: boolean;
+  /** How a model is learned; the service's own settings unless given. */
+  readonly learning?: BoostSettings;
   readonly onEvents: (done: number) => void;
   readonly onTraining: (share: number) => void;
 }
@@ -144,7 +147,7 @@ export async function replay(
 
 /** Learns a model by the service's own task and publishes it; answers the task's result. */
 async function train(
-  { appUrl, target, onTraining }: ReplayOptions,
+  { appUrl, target, learning, onTraining }: ReplayOptions,
   clock: { now: () => number },
 ): Promise<JsonValue> {
   const orm = createOrm({
@@ -168,7 +171,13 @@ async function train(
     boss,
     transaction,
     clock,
-    handlers: { [TRAIN]: createTrainHandler({ appUrl, clock }) },
+    handlers: {
+      [TRAIN]: createTrainHandler({
+        appUrl,
+        clock,
+        ...(learning === undefined ? {} : { learning }),
+      }),
+    },
     onFault: (error) => process.stderr.write(`${String(error)}\n`),
   });
   try {

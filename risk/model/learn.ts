@@ -2,7 +2,7 @@ import type { Edges } from './bins.ts';
 import { boost, type BoostSettings, type TrainingRows } from './boost.ts';
 import { calibrated } from './model.ts';
 import { fitCalibration, type Calibration } from './calibrate.ts';
-import type { Forest } from './forest.ts';
+import { sigmoid, type Forest } from './forest.ts';
 import {
   calibrationBands,
   logLoss,
@@ -103,15 +103,14 @@ export function learn(
     );
   }
 
-  let best = { precision: -1, tree: 0, logits: new Float64Array(0) };
+  let best = { loss: Infinity, tree: 0, logits: new Float64Array(0) };
   boost(rows, earlier, settings, (tree, logits) => {
     onProgress((tree / settings.trees) * 0.5);
     if ((tree + 1) % LOOK_EVERY !== 0 && tree + 1 !== settings.trees) return true;
     const seen = Float64Array.from(later, (row) => logits[row] as number);
-    const { average_precision } = rankingMetrics(scoredRows(rows, later, seen));
-    if (average_precision > best.precision) {
-      best = { precision: average_precision, tree: tree + 1, logits: seen };
-    }
+    // The loss, not a ranking: a few dozen frauds make every ranking jump about.
+    const loss = logLoss(scoredRows(rows, later, seen.map(sigmoid)));
+    if (loss < best.loss) best = { loss, tree: tree + 1, logits: seen };
     return tree + 1 - best.tree < PATIENCE;
   });
   const calibration = fitCalibration(
