@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -19,7 +20,10 @@ interface Rule {
   readonly annotations: { readonly summary: string; readonly runbook: string };
 }
 
-/** YAML as mocha reads its own settings; Prometheus's checker is not on npm. */
+/** Prometheus's own checker, which is not on npm. */
+const PROMTOOL = spawnSync('promtool', ['--version']).status === 0;
+
+/** YAML as mocha reads its own settings. */
 function parseYaml(text: string): unknown {
   const require = createRequire(import.meta.url);
   const ofMocha = createRequire(require.resolve('mocha/package.json'));
@@ -113,6 +117,22 @@ describe('the operations guide', () => {
       expect(anchors, alert).to.include(anchor);
     }
   });
+
+  (PROMTOOL ? it : it.skip)(
+    'has alert rules that fire, by the word of promtool where it is installed',
+    () => {
+      for (const args of [
+        ['check', 'rules', 'alerts.yml'],
+        ['test', 'rules', 'alerts.test.yml'],
+      ]) {
+        const { status, stdout, stderr } = spawnSync('promtool', args, {
+          cwd: DOCS,
+          encoding: 'utf8',
+        });
+        expect(status, `${stdout}${stderr}`).to.equal(0);
+      }
+    },
+  );
 
   it('has alert rules that leave people the time of the response targets', () => {
     const { groups } = parseYaml(rules) as { groups: { rules: Rule[] }[] };

@@ -248,4 +248,48 @@ describe('the sums that reports are read from', () => {
       expect(overview.complete_to).to.equal('2026-03-10T12:00:00.000Z');
     }
   });
+
+  it('count failed attempts, dead letters and webhooks that were delivered or given up', async () => {
+    const at = new Date(NOON + HOUR_MS);
+    await service.database.query(
+      `insert into evaluation_attempt (site_id, ingestion_id, attempt, error_class, error_place, failed_at)
+       select 1, 1, n, 'RangeError', 'x', $1 from generate_series(1, 6) n`,
+      [at],
+    );
+    await service.database.query(
+      `insert into dead_letter (site_id, ingestion_id, cause, attempts, dead_at) values (1, 1, 'RangeError', 6, $1)`,
+      [at],
+    );
+    await service.database.query(
+      `insert into webhook_attempt (site_id, endpoint_id, event_id, attempt, attempted_at, outcome, duration_ms)
+       select 2, 1, gen_random_uuid(), 1, $1, outcome, 5
+       from unnest(array['RETRY', 'DELIVERED', 'RETRY', 'DELIVERED', 'FAILED']) outcome`,
+      [at],
+    );
+    const options = {
+      transaction: inTransaction,
+      clock: { now: () => NOON + 3 * HOUR_MS },
+      onFault: () => undefined,
+    };
+    await sumUp(options);
+    const sums = await service.database.query(
+      `select site_id::int as site, failed_attempts::int, dead_letters::int, webhooks_delivered::int as delivered,
+         webhooks_failed::int as failed
+       from report_hour where hour = $1 order by site_id`,
+      [at],
+    );
+    const nothing = { failed_attempts: 0, dead_letters: 0, delivered: 0, failed: 0 };
+    expect(sums).to.deep.equal([
+      { site: 0, failed_attempts: 6, dead_letters: 1, delivered: 2, failed: 1 },
+      { site: 1, ...nothing, failed_attempts: 6, dead_letters: 1 },
+      { site: 2, ...nothing, delivered: 2, failed: 1 },
+    ]);
+    const { objectives } = await service.as('viewer').reports.slo({ month: '2026-03' });
+    expect(objectives[2]).to.include({
+      objective: 'webhook_delivery',
+      good: 2,
+      bad: 1,
+      met: false,
+    });
+  });
 });
