@@ -19,8 +19,8 @@ import {
 import { KnownStates } from './known-states.ts';
 import { EVALUATE } from './queues.ts';
 
-/** Jobs of one batch. A larger one shares its statements between more events, and holds its locks longer. */
-const BATCH = 200;
+/** Jobs of one batch. A larger one shares its statements between more events, and holds the turns of its Sites longer. */
+const BATCH = 400;
 
 /** Wait between looks at an empty queue, ms; events accepted by this very process wake the worker at once. */
 const POLL_MS = 150;
