@@ -173,7 +173,7 @@ async function main(): Promise<number> {
           : [`Queries that are not measured: ${left.map(({ path }) => path).join(', ')}.`]),
         slow.length === 0
           ? 'Every p95 is within its limit.'
-          : `Beyond their limit: ${slow.map(({ call }) => `${call.path} (${call.about})`).join('; ')}.`,
+          : `Beyond their limit: ${slow.map(({ call }) => `${call.path} ${call.about}`.trim()).join('; ')}.`,
       ],
     });
     process.stdout.write(table);
