@@ -68,6 +68,7 @@ export function webhookParts(options: WebhookPartsOptions): {
     boss,
     transaction,
     clock,
+    capacityFor: (endpointId) => deliverer.capacityFor(endpointId),
     onReleased: () => deliverer.wake(),
     onSpared: (endpoints) => metrics.spared.set(endpoints),
     onFound,

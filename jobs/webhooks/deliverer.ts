@@ -19,8 +19,16 @@ import {
   type DeliveryOutcome,
 } from '../../ledger/webhook-outcomes.ts';
 import { WEBHOOK } from '../queues.ts';
-import { Lane, LANE_LIMITS, type KnownEndpoint, type LaneLimits, type Traffic } from './lane.ts';
+import {
+  FIRST_ROOM,
+  Lane,
+  LANE_LIMITS,
+  type KnownEndpoint,
+  type LaneLimits,
+  type Traffic,
+} from './lane.ts';
 import { ATTEMPT_LIMITS, Line, type AttemptLimits } from './line.ts';
+import type { Capacity } from './release.ts';
 import { settle, type ClaimedJob, type Settlement } from './settle.ts';
 import { signedHeaders } from './sign.ts';
 import { judgeAttempt } from './verdict.ts';
@@ -158,6 +166,13 @@ export class Deliverer {
   wake(): void {
     this.#woken = true;
     this.#wake?.abort();
+  }
+
+  /** What this process has in hand for an endpoint, and how much more it could take. */
+  capacityFor(endpointId: bigint): Capacity {
+    const lane = this.#lanes.get(endpointId);
+    if (lane === undefined) return { inHand: 0, room: FIRST_ROOM };
+    return { inHand: lane.running + lane.waiting, room: lane.room };
   }
 
   /** Gives back what has not begun, lets attempts finish for four seconds, and writes what came of them. */

@@ -29,6 +29,9 @@ const FIRST_SLOTS = 2;
 /** Failures in a row after which an endpoint gets one attempt at a time. */
 const FAILING_AFTER = 3;
 
+/** Deliveries that an endpoint without a lane is sent at once, of those that were held. */
+export const FIRST_ROOM = 64;
+
 /** A delivery waits for a slot at most about this long, ms; a claim stands for 30 s, of which an attempt may take 11. */
 const WAIT_MS = 5_000;
 
@@ -116,6 +119,12 @@ export class Lane<Item> {
   /** True when one more delivery may wait for a slot here; otherwise it is better held in the database. */
   hasWaitingRoom(): boolean {
     return this.#waiting.length < this.#waitingRoom();
+  }
+
+  /** How many more deliveries would find a place here now, to run or to wait. */
+  get room(): number {
+    const slots = this.#slotsNow(performance.now());
+    return Math.max(0, slots + this.#waitingRoom() - this.running - this.waiting);
   }
 
   wait(item: Item): void {

@@ -21,13 +21,13 @@ import { requeueDeliveries } from '../enqueue-webhooks.ts';
 import { Loop } from '../loop.ts';
 
 /** Wait between two looks at held deliveries, ms. */
-const TICK_MS = 500;
+const TICK_MS = 250;
 
 /** Endpoints looked at in one transaction. */
 const ENDPOINTS = 50;
 
-/** Held deliveries let go at once for one endpoint; grows while the endpoint keeps up. */
-const PACE = { first: 128, least: 32, most: 4_096 };
+/** Held deliveries of a disabled endpoint that are failed at once. */
+const FAILED_AT_ONCE = 4_096;
 
 /** A probe that nobody has answered for after this time, ms, is followed by another. */
 const PROBE_MS = 30_000;
@@ -38,11 +38,22 @@ const SEARCH_MS = 60_000;
 /** A delivery this much later than its time, ms, with no job, is queued again. */
 const LOST_MS = 120_000;
 
+/** An endpoint that can take nothing now is looked at again after this long, ms. */
+const FULL_MS = 1_000;
+
+/** What a process has in hand for an endpoint, and how many more deliveries it could take now. */
+export interface Capacity {
+  readonly inHand: number;
+  readonly room: number;
+}
+
 /** What is needed to let held deliveries go. */
 export interface ReleaseOptions {
   readonly boss: PgBoss;
   readonly transaction: Transaction;
   readonly clock: Clock;
+  /** What this process can take for an endpoint: more would only be held again. */
+  readonly capacityFor: (endpointId: bigint) => Capacity;
   /** Some were let go: a worker of this process need not wait for its next poll. */
   readonly onReleased: () => void;
   /** How many endpoints are spared, told now and then. */
@@ -57,7 +68,6 @@ export interface ReleaseOptions {
  * it answers. Safe in many processes: each endpoint is in one hand at a time.
  */
 export function createReleaseLoop(options: ReleaseOptions): Loop {
-  const pace = new Map<bigint, number>();
   let searchedAt = performance.now();
   return new Loop({
     everyMs: TICK_MS,
@@ -66,25 +76,21 @@ export function createReleaseLoop(options: ReleaseOptions): Loop {
         searchedAt = performance.now();
         const found = await findForgotten(options);
         if (found > 0) options.onFound(found);
-        for (const [endpointId, size] of pace) if (size <= PACE.first) pace.delete(endpointId);
       }
-      await release(options, pace);
+      await release(options);
     },
     onFault: options.onFault,
   });
 }
 
 /** Looks once at every endpoint whose held deliveries are due; returns how many deliveries were let go. */
-export async function release(
-  options: ReleaseOptions,
-  pace = new Map<bigint, number>(),
-): Promise<number> {
-  const { boss, clock, transaction } = options;
+export async function release(options: ReleaseOptions): Promise<number> {
+  const { clock, transaction } = options;
   const { released, spared } = await transaction(async (db) => {
     const now = clock.now();
     let released = 0;
     for (const endpoint of await lockDueEndpoints(db, now, ENDPOINTS)) {
-      released += await lookAt(db, boss, endpoint, now, pace);
+      released += await lookAt(db, options, endpoint, now);
     }
     return { released, spared: await countSpared(db) };
   });
@@ -95,18 +101,17 @@ export async function release(
 
 async function lookAt(
   db: Db,
-  boss: PgBoss,
+  { boss, capacityFor }: ReleaseOptions,
   endpoint: DueEndpoint,
   now: number,
-  pace: Map<bigint, number>,
 ): Promise<number> {
   if (endpoint.state === 'DISABLED') {
-    const failed = await failHeld(db, endpoint, PACE.most, now);
+    const failed = await failHeld(db, endpoint, FAILED_AT_ONCE, now);
     await writeHealth(db, [
       {
         ...endpoint,
         breaker: 'CLOSED',
-        probeAt: failed < PACE.most ? undefined : now,
+        probeAt: failed < FAILED_AT_ONCE ? undefined : now,
       },
     ]);
     return 0;
@@ -121,14 +126,14 @@ async function lookAt(
     await writeHealth(db, [{ ...endpoint, breaker: 'HALF_OPEN', probeAt: now + PROBE_MS }]);
     return released;
   }
-  const size = pace.get(endpoint.endpointId) ?? PACE.first;
-  const due = await countDue(db, endpoint, size, now);
-  if (due * 2 > size) {
-    pace.set(endpoint.endpointId, Math.max(PACE.least, size / 2));
-    await writeHealth(db, [{ ...endpoint, probeAt: now + TICK_MS }]);
+  const { inHand, room } = capacityFor(endpoint.endpointId);
+  // What is due and not in hand here waits in the queue, or is in another process's hands.
+  const elsewhere = (await countDue(db, endpoint, inHand + room, now)) - inHand;
+  const size = room - Math.max(0, elsewhere);
+  if (size <= 0) {
+    await writeHealth(db, [{ ...endpoint, probeAt: now + FULL_MS }]);
     return 0;
   }
-  if (due === 0) pace.set(endpoint.endpointId, Math.min(PACE.most, size * 2));
   const released = await letGo(db, boss, endpoint, size, now);
   await writeHealth(db, [{ ...endpoint, probeAt: released < size ? undefined : now + TICK_MS }]);
   return released;

@@ -4,6 +4,7 @@ import { enqueueDeliveries } from '../../jobs/enqueue-webhooks.ts';
 import { createBoss, WEBHOOK } from '../../jobs/queues.ts';
 import { Deliverer, type DelivererOptions } from '../../jobs/webhooks/deliverer.ts';
 import { createAddressGuard, type AddressGuard } from '../../jobs/webhooks/guard.ts';
+import { FIRST_ROOM } from '../../jobs/webhooks/lane.ts';
 import { ATTEMPT_LIMITS, createConnector } from '../../jobs/webhooks/line.ts';
 import { findForgotten, release, type ReleaseOptions } from '../../jobs/webhooks/release.ts';
 import { systemClock, type Clock } from '../../ledger/clock.ts';
@@ -114,6 +115,8 @@ export async function createWebhookBench(existing?: TestDatabase): Promise<Webho
     boss,
     transaction,
     clock,
+    capacityFor: (endpointId) =>
+      deliverers.at(-1)?.capacityFor(endpointId) ?? { inHand: 0, room: FIRST_ROOM },
     onReleased: () => deliverers.forEach((deliverer) => deliverer.wake()),
     onSpared: () => undefined,
     onFound: () => undefined,

@@ -49,6 +49,7 @@ createReleaseLoop({
   boss,
   transaction,
   clock: systemClock,
+  capacityFor: (endpointId) => deliverer.capacityFor(endpointId),
   onReleased: () => deliverer.wake(),
   onSpared: () => undefined,
   onFound: () => undefined,
