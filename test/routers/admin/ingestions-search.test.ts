@@ -95,6 +95,8 @@ describe('admin: the search of ingestions', () => {
     for (const ref of dead) {
       await openDeadLetter(db, ref, { cause: 'X', attempts: 1, deadAt: NOON });
     }
+    // Statistics, which a running database has.
+    await service.database.query('analyze');
     await service.as('operator').dead_letters.discard({
       ingestion_ids: [`ing_${dead[0]?.ingestionId}`],
       reason: 'in DLQ all the same',
