@@ -65,13 +65,18 @@ describe('webhook workers that are killed at random moments under load', () => {
         await sleep(15);
       }
     })();
-    const running = [await start(), await start()];
-    for (let kill = 0; kill < KILLS; kill += 1) {
-      await sleep(20 + Math.random() * 200);
-      running.shift()?.kill('SIGKILL');
-      // The other one works on while this one starts.
-      running.push(await start());
+    const running = await Promise.all(Array.from({ length: 4 }, start));
+    const starting: Promise<unknown>[] = [];
+    for (let kill = 0; kill < KILLS;) {
+      await sleep(20 + Math.random() * 180);
+      const victim = running.shift();
+      if (victim === undefined) continue;
+      victim.kill('SIGKILL');
+      kill += 1;
+      // The others work on while this one starts.
+      starting.push(start().then((worker) => running.push(worker)));
     }
+    await Promise.all(starting);
     enough.abort();
     await load;
 
