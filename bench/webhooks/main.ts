@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -181,6 +182,7 @@ const startWorker = (database: BenchDatabase): Promise<ServerProcess> =>
 
 const round = (value: number, digits = 0): string => value.toFixed(digits);
 
+const [busy = 0] = loadavg();
 const cluster = await startCluster();
 const receivers = await startReceivers();
 const database = await cluster.clone();
@@ -267,6 +269,7 @@ ${machineLines(cluster, command)
   .join('\n')}
 - One worker process (\`ROLE=worker\`), receivers over plain HTTP in a process of their own, events of about 600 bytes from a
   third process; all of them share the cores. ${wanted.fast} endpoints answer at once, ${wanted.hanging} never answer and get an event per second each.
+- Load average of the machine before the run: ${round(busy, 1)}. Anything above 0.5 or so took its share of the cores.
 
 | measured                                                             |                                    |
 | -------------------------------------------------------------------- | ---------------------------------- |
