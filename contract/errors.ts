@@ -111,7 +111,11 @@ export class Refusal extends Error {
   readonly allow: readonly string[] | undefined;
 
   constructor(code: ErrorCode, extras: RefusalExtras = {}) {
+    // An answer, not a fault: nobody reads where it was made, and a flood of refusals would pay for each trace.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(ERRORS[code].message, extras.cause === undefined ? undefined : { cause: extras.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'Refusal';
     this.code = code;
     this.details = extras.details;

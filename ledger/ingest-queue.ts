@@ -27,6 +27,8 @@ export interface IngestLimits {
   readonly queuedBytes: number;
   /** Groups in flight at once. */
   readonly lanes: number;
+  /** How long a submission may be expected to wait, ms, at the rate of the last full groups. */
+  readonly waitMs: number;
 }
 
 /** Measured on two cores: docs/decisions/0002-group-commit.md. */
@@ -36,7 +38,14 @@ export const INGEST_LIMITS: IngestLimits = {
   queuedRows: 1_024,
   queuedBytes: 32 * 1024 * 1024,
   lanes: 1,
+  waitMs: 100,
 };
+
+/** Rows from which on a group tells the rate of a busy queue; smaller ones are mostly waiting for the disk. */
+const TELLING_ROWS = 32;
+
+/** Submissions that may wait however slow the last groups were: one burst of a merchant's server. */
+const ROOM_AT_LEAST = 128;
 
 /** What a group commit reports, for metrics: never what was in it. */
 export interface GroupReport {
@@ -93,6 +102,8 @@ export class IngestQueue {
   #busyLanes = 0;
   #closed = false;
   #idle: (() => void) | undefined;
+  /** Rows per ms while busy, averaged over the last dozen groups. */
+  #rate = Number.POSITIVE_INFINITY;
 
   constructor(options: IngestQueueOptions) {
     this.#options = options;
@@ -109,6 +120,7 @@ export class IngestQueue {
     return (
       this.#closed ||
       this.#queuedRows >= this.#limits.queuedRows ||
+      this.#queuedRows >= Math.max(ROOM_AT_LEAST, this.#rate * this.#limits.waitMs) ||
       this.#queuedBytes >= this.#limits.queuedBytes
     );
   }
@@ -194,6 +206,7 @@ export class IngestQueue {
     const started = performance.now();
     try {
       const settlements = await this.#commit(group);
+      this.#noteRate(group.length, started);
       this.#options.onGroup?.({
         rows: group.length,
         bytes: group.reduce((sum, item) => sum + item.bytes, 0),
@@ -203,6 +216,13 @@ export class IngestQueue {
     } catch (error: unknown) {
       await this.#settleFailure(group, error);
     }
+  }
+
+  /** Keeps the rate of a busy queue: what is refused past its wait must follow the machine, not a fixed number. */
+  #noteRate(rows: number, started: number): void {
+    if (rows < TELLING_ROWS) return;
+    const rate = (rows / Math.max(1, performance.now() - started)) * this.#limits.lanes;
+    this.#rate = Number.isFinite(this.#rate) ? this.#rate * 0.9 + rate * 0.1 : rate;
   }
 
   async #commit(group: readonly Waiting[]): Promise<Settlement[]> {

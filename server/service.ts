@@ -15,6 +15,7 @@ import { logFault } from './log.ts';
 import { answerForMetrics } from './metrics-of-all.ts';
 import { migrateDatabase, MigrationRefused } from './migrate.ts';
 import { checkSecretsKeys, SecretsKeyRefused } from './secrets-fit.ts';
+import { shedLoad } from './shed-load.ts';
 import { wire, type Wiring } from './wire.ts';
 
 /** Where the database is: as its owner and as the application's role. */
@@ -126,7 +127,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   });
   const countParserRefusal = (): void => wiring.metrics.refusals.inc({ reason: 'parser' });
   const servers: Server[] = [];
-  const server = createHttpServer(times, listenerOf(app), countParserRefusal);
+  const listener = shedLoad(listenerOf(app), {
+    isFull: () => wiring.api.services.ingest.isFull,
+    onShed(operation, status) {
+      wiring.metrics.requests.inc({ operation, status });
+      wiring.countAnswer(undefined, operation, `${status} INGESTION_UNAVAILABLE`);
+    },
+    log,
+  });
+  const server = createHttpServer(times, listener, countParserRefusal);
   servers.push(server);
   const port = await listen(server, settings.PORT, settings.HOST);
   if (settings.ADMIN_PORT !== undefined) {
