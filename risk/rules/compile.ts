@@ -10,7 +10,7 @@ import {
   type Expression,
   type ExpressionContext,
 } from './expression.ts';
-import type { Rule, RuleProblem, RuleSet } from './rule.ts';
+import type { BlockCap, Rule, RuleProblem, RuleSet, Thresholds } from './rule.ts';
 import { compileSentence, type Sentence } from './sentence.ts';
 
 /** A rule ready to answer; `expressions` is undefined where the rule is broken and can only answer ERROR. */
@@ -42,6 +42,10 @@ export interface CompiledRuleSet {
   readonly set: RuleSet;
   /** First 8 hex digits of SHA-256 over the canonical JSON of all that can change an answer. */
   readonly contentHash: string;
+  /** What results name it by: `rules.default-2.1f0c2d3e`, and of a Site with rules of its own `+site.4.…` behind it. */
+  readonly name: string;
+  readonly thresholds: Thresholds;
+  readonly blockCap: BlockCap;
   readonly rules: readonly CompiledRule[];
   /** The different `applies` expressions: each is evaluated once per event, however many rules share it. */
   readonly gates: readonly Gate[];
@@ -53,6 +57,15 @@ export interface CompiledRuleSet {
   /** Why rules are broken; empty for a set that may be published. */
   readonly problems: readonly RuleProblem[];
 }
+
+/** Scores from which decisions are recommended where no rule set says otherwise. */
+export const DEFAULT_THRESHOLDS: Thresholds = { review: 30, hold: 60, block: 85 };
+
+/** A quarter of an hour's traffic, and at least a hundred events: more is rather a mistake in the rule than fraud. */
+export const DEFAULT_BLOCK_CAP: BlockCap = { share: 0.25, least: 100 };
+
+/** Ids that begin so would be mistaken for what rule_scores holds besides rules. */
+export const RESERVED_PREFIXES = ['model_', 'list_', 'cap_'] as const;
 
 const KNOWN_POSITIONS = new Map(ENTITY_KINDS.map((kind) => [kind, positionOf(`${kind}_known`)]));
 
@@ -108,9 +121,14 @@ export function compileRuleSet(set: RuleSet): CompiledRuleSet {
       },
     };
   });
+  checkSet(set, problems);
+  const hashed = contentHash(set);
   return {
     set,
-    contentHash: contentHash(set),
+    contentHash: hashed,
+    name: `rules.${set.id}-${set.version}.${hashed}`,
+    thresholds: set.thresholds ?? DEFAULT_THRESHOLDS,
+    blockCap: set.block_cap ?? DEFAULT_BLOCK_CAP,
     rules,
     gates: [...gates.values()].map(({ expression: { run, required } }) => ({
       run,
@@ -122,6 +140,46 @@ export function compileRuleSet(set: RuleSet): CompiledRuleSet {
     context: emptyContext(read.features, read.labels),
     problems,
   };
+}
+
+/**
+ * The rules that judge a Site: those for all Sites, without what the Site's own set leaves out or says anew under the
+ * same id, and the Site's others behind them. Thresholds and cap are the Site's where it has any.
+ */
+export function composeRuleSets(forAll: RuleSet, site: RuleSet | undefined): CompiledRuleSet {
+  if (site === undefined) return compileRuleSet(forAll);
+  const own = new Map(site.rules.map((rule) => [rule.id, rule]));
+  const left = new Set(site.without);
+  const shared = forAll.rules.filter(({ id }) => !left.has(id) || own.has(id));
+  const known = new Set(shared.map(({ id }) => id));
+  const thresholds = site.thresholds ?? forAll.thresholds;
+  const blockCap = site.block_cap ?? forAll.block_cap;
+  const composed = compileRuleSet({
+    id: forAll.id,
+    version: forAll.version,
+    rules: [
+      ...shared.map((rule) => own.get(rule.id) ?? rule),
+      ...site.rules.filter(({ id }) => !known.has(id)),
+    ],
+    ...(thresholds === undefined ? {} : { thresholds }),
+    ...(blockCap === undefined ? {} : { block_cap: blockCap }),
+  });
+  const base = `rules.${forAll.id}-${forAll.version}.${contentHash(forAll)}`;
+  return { ...composed, name: `${base}+site.${site.version}.${contentHash(site)}` };
+}
+
+function checkSet(set: RuleSet, problems: RuleProblem[]): void {
+  const { review, hold, block } = set.thresholds ?? DEFAULT_THRESHOLDS;
+  const isOrdered = 1 <= review && review <= hold && hold <= block && block <= 101;
+  if (!isOrdered || ![review, hold, block].every(Number.isInteger)) {
+    const message = 'must be integers with 1 <= review <= hold <= block <= 101';
+    problems.push({ rule: '', where: 'thresholds', message });
+  }
+  const { share, least } = set.block_cap ?? DEFAULT_BLOCK_CAP;
+  if (!(share > 0 && share <= 1 && Number.isInteger(least) && least >= 0)) {
+    const message = 'must have a share above 0 and at most 1, and an integer `least` from 0';
+    problems.push({ rule: '', where: 'block_cap', message });
+  }
 }
 
 function attempt<T>(
@@ -164,7 +222,9 @@ function checkShape(
   if (!/^[a-z][a-z0-9_]{0,63}$/.test(rule.id)) {
     report('id', new RangeError('must be lower-case words joined by underscores, at most 64'));
   }
-  if (rule.id === 'model_probability') report('id', new RangeError('stands for the model'));
+  if (RESERVED_PREFIXES.some((prefix) => rule.id.startsWith(prefix))) {
+    report('id', new RangeError(`must not begin with ${RESERVED_PREFIXES.join(', ')}`));
+  }
   if (seen.has(rule.id)) report('id', new RangeError('is the id of another rule of the set'));
   seen.add(rule.id);
   if (!(rule.points >= 1 && rule.points <= 100 && Number.isInteger(rule.points))) {
@@ -194,7 +254,15 @@ function contentHash(set: RuleSet): string {
     const { cases: _cases, ...content } = rule;
     return content;
   });
-  const content = { id: set.id, version: set.version, rules };
+  const { id, version, without, thresholds, block_cap } = set;
+  const content = {
+    id,
+    version,
+    rules,
+    ...(without === undefined ? {} : { without }),
+    ...(thresholds === undefined ? {} : { thresholds: { ...thresholds } }),
+    ...(block_cap === undefined ? {} : { block_cap: { ...block_cap } }),
+  };
   let text: string;
   try {
     text = canonicalJson(content);

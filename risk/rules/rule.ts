@@ -45,17 +45,48 @@ export interface RuleCase {
   readonly answer: RuleAnswer;
 }
 
-/** A versioned list of rules. */
+/** Least scores of the decisions; below `review` is ALLOW. Integers, 1 <= review <= hold <= block <= 101. */
+export interface Thresholds {
+  readonly review: number;
+  readonly hold: number;
+  /** 101: nothing is ever recommended to be blocked. */
+  readonly block: number;
+}
+
+/** How much of a Site's traffic one rule may block within an hour. */
+export interface BlockCap {
+  /** Share of the events judged in the hour, above 0 and at most 1; 1 = no cap. */
+  readonly share: number;
+  /** So many it may block whatever their share; integer >= 0. */
+  readonly least: number;
+}
+
+/** A versioned list of rules, and what is made of their score. */
 export interface RuleSet {
   readonly id: string;
   readonly version: number;
   readonly rules: readonly Rule[];
+  /** Only in the set of a Site: ids of rules for all Sites that are not asked there. */
+  readonly without?: readonly string[];
+  readonly thresholds?: Thresholds;
+  readonly block_cap?: BlockCap;
 }
 
-/** Why a rule cannot be used; `start` and `end` are offsets in the text of `where`. */
+/** Why a rule, or the set, cannot be used; `start` and `end` are offsets in the text of `where`. */
 export interface RuleProblem {
+  /** Its id; empty where the set itself is wrong. */
   readonly rule: string;
-  readonly where: 'id' | 'points' | 'applies' | 'needs' | 'when' | 'limits' | 'message';
+  readonly where:
+    | 'id'
+    | 'points'
+    | 'applies'
+    | 'needs'
+    | 'when'
+    | 'limits'
+    | 'message'
+    | 'cases'
+    | 'thresholds'
+    | 'block_cap';
   readonly message: string;
   readonly start?: number;
   readonly end?: number;
