@@ -43,6 +43,16 @@ import { Model } from './model.ts';
 import { ModelRelease } from './model-release.ts';
 import { ModelSettings } from './model-settings.ts';
 import { ModelShadowScore } from './model-shadow-score.ts';
+import { HistoryImport } from './history-import.ts';
+import { HistoryImportLine } from './history-import-line.ts';
+import { HistoryImportProblem } from './history-import-problem.ts';
+import { RuleSetVersion } from './rule-set.ts';
+import { RuleRelease } from './rule-release.ts';
+import { ListEntry } from './list-entry.ts';
+import { RuleShadowHour } from './rule-shadow-hour.ts';
+import { RuleShadowDifference } from './rule-shadow-difference.ts';
+import { RuleBlockHour } from './rule-block-hour.ts';
+import { EvaluationWorkerRow } from './evaluation-worker.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import { prepareStatements } from './prepared-statements.ts';
 
@@ -90,6 +100,16 @@ export const ENTITIES = [
   ModelRelease,
   ModelSettings,
   ModelShadowScore,
+  RuleSetVersion,
+  RuleRelease,
+  ListEntry,
+  RuleShadowHour,
+  RuleShadowDifference,
+  RuleBlockHour,
+  EvaluationWorkerRow,
+  HistoryImport,
+  HistoryImportLine,
+  HistoryImportProblem,
 ];
 
 /** How a pool of connections is set up. */

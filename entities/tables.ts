@@ -18,6 +18,9 @@ export const APPEND_ONLY_TABLES = [
   'model',
   'model_release',
   'model_shadow_score',
+  'rule_set',
+  'rule_release',
+  'rule_shadow_difference',
 ] as const;
 
 /** Tables that the application changes in place. */
@@ -49,6 +52,13 @@ export const MUTABLE_TABLES = [
   'service_hour',
   'entity_label_day',
   'model_settings',
+  'list_entry',
+  'rule_shadow_hour',
+  'rule_block_hour',
+  'evaluation_worker',
+  'history_import',
+  'history_import_line',
+  'history_import_problem',
 ] as const;
 
 /**
@@ -62,4 +72,5 @@ export const PARTITIONED_TABLES = [
   { table: 'webhook_delivery', column: 'created_at', keptFor: 'webhooks' },
   { table: 'webhook_attempt', column: 'attempted_at', keptFor: 'webhooks' },
   { table: 'model_shadow_score', column: 'evaluated_at', keptFor: 'payloads' },
+  { table: 'rule_shadow_difference', column: 'evaluated_at', keptFor: 'payloads' },
 ] as const;

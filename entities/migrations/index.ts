@@ -9,6 +9,8 @@ import { Migration0008Reports } from './0008-reports.ts';
 import { Migration0009Models } from './0009-models.ts';
 import { Migration0010RefuseCommit } from './0010-refuse-commit.ts';
 import { Migration0011EvaluationTurns } from './0011-evaluation-turns.ts';
+import { Migration0012Rules } from './0012-rules.ts';
+import { Migration0013Imports } from './0013-imports.ts';
 
 /** Every migration, oldest first. A released one is never edited; a change is a new number. */
 export const MIGRATIONS = [
@@ -23,4 +25,6 @@ export const MIGRATIONS = [
   { name: '0009-models', class: Migration0009Models },
   { name: '0010-refuse-commit', class: Migration0010RefuseCommit },
   { name: '0011-evaluation-turns', class: Migration0011EvaluationTurns },
+  { name: '0012-rules', class: Migration0012Rules },
+  { name: '0013-imports', class: Migration0013Imports },
 ];
