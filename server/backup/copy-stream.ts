@@ -64,9 +64,12 @@ export function copyOut(client: Client, statement: string): CopyOut {
     },
     handleError: (error) => void stream.destroy(error),
     handleReadyForQuery() {
-      if (stream.destroyed) return;
-      hand();
-      stream.push(null);
+      if (!stream.destroyed) {
+        hand();
+        stream.push(null);
+      }
+      // Nobody reads on after the end, and the client's next answer comes by this socket.
+      connection?.stream.resume();
     },
   };
   client.query(submitted);

@@ -308,6 +308,18 @@ describe('backup and restore', function () {
       expect(rows.rows).to.equal(30_000);
       expect(most).to.be.lessThan(2 * 1024 * 1024);
       expect((await client.query('select 1 as one')).rows).to.deep.equal([{ one: 1 }]);
+      // All of it has come and the reader is still asleep: the client must be free afterwards all the same.
+      for (const count of [1, 4, 5, 9]) {
+        const late = copyOut(
+          client,
+          `copy (select repeat('x', 65536) from generate_series(1, ${count})) to stdout`,
+        );
+        await sleep(50);
+        let size = 0;
+        for await (const chunk of late as AsyncIterable<Buffer>) size += chunk.length;
+        expect(size).to.equal(count * 65_537);
+        expect((await client.query('select 1 as one')).rowCount).to.equal(1);
+      }
     } finally {
       await client.end();
     }
