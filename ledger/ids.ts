@@ -9,20 +9,34 @@ export interface IdSource {
   take(db: Db, count: number): Promise<bigint[]>;
 }
 
+/** Ids left when the next block is asked for, so that no group waits for it. */
+const ASK_AT = 512n;
+
 /** Builds an id source. Ids are known before the first statement of a group, because idempotency keys name them. */
 export function createIdSource(): IdSource {
   let next = 0n;
   let end = 0n;
+  let asked: Promise<bigint> | undefined;
+  const ask = (db: Db): Promise<bigint> => {
+    const block = nextBlock(db);
+    // Whoever needs it sees the failure; the next one asks again.
+    block.catch(() => {
+      asked = undefined;
+    });
+    return block;
+  };
   return {
     async take(db, count) {
       const ids: bigint[] = [];
       while (ids.length < count) {
+        if (end - next < ASK_AT) asked ??= ask(db);
         if (next === end) {
-          const { rows } = await run<{ block: string }>(
-            db,
-            `select nextval('ingestion_id_block')::text as block`,
-          );
-          next = BigInt(rows[0]?.block ?? '0') * BLOCK;
+          const block = asked;
+          const first = await block;
+          // Of several that waited for the same block one begins it; the others find it begun.
+          if (first === undefined || asked !== block) continue;
+          asked = undefined;
+          next = first;
           end = next + BLOCK;
         }
         ids.push(next);
@@ -31,6 +45,14 @@ export function createIdSource(): IdSource {
       return ids;
     },
   };
+}
+
+async function nextBlock(db: Db): Promise<bigint> {
+  const { rows } = await run<{ block: string }>(
+    db,
+    `select nextval('ingestion_id_block')::text as block`,
+  );
+  return BigInt(rows[0]?.block ?? '0') * BLOCK;
 }
 
 /**

@@ -184,9 +184,14 @@ export class IngestQueue {
   async #runLane(): Promise<void> {
     // Requests of the same turn of the event loop belong into the same group.
     await new Promise((resolve) => setImmediate(resolve));
+    // The answers of a group are given while the next one is on its way: the database need not wait for them.
+    let answer: () => void = nothing;
     while (this.#waiting.length > 0) {
-      await this.#settleGroup(this.#takeGroup());
+      const last = answer;
+      answer = nothing;
+      answer = await this.#settleGroup(this.#takeGroup(), last);
     }
+    answer();
     this.#busyLanes -= 1;
   }
 
@@ -202,19 +207,27 @@ export class IngestQueue {
     return this.#waiting.splice(0, rows);
   }
 
-  async #settleGroup(group: Waiting[]): Promise<void> {
+  /**
+   * Commits a group and returns what gives its answers.
+   *
+   * @param onSent called once, as soon as there is nothing to do but wait for the database
+   */
+  async #settleGroup(group: Waiting[], onSent: () => void): Promise<() => void> {
     const started = performance.now();
+    const sent = once(onSent);
     try {
-      const settlements = await this.#commit(group);
+      const settlements = await this.#commit(group, sent);
       this.#noteRate(group.length, started);
       this.#options.onGroup?.({
         rows: group.length,
         bytes: group.reduce((sum, item) => sum + item.bytes, 0),
         milliseconds: performance.now() - started,
       });
-      this.#answer(group, settlements);
+      return this.#answersOf(group, settlements);
     } catch (error: unknown) {
+      sent();
       await this.#settleFailure(group, error);
+      return nothing;
     }
   }
 
@@ -225,16 +238,18 @@ export class IngestQueue {
     this.#rate = Number.isFinite(this.#rate) ? this.#rate * 0.9 + rate * 0.1 : rate;
   }
 
-  async #commit(group: readonly Waiting[]): Promise<Settlement[]> {
-    const items = await this.#number(group);
+  async #commit(group: readonly Waiting[], onSent: () => void): Promise<Settlement[]> {
     let known = group.some((item) => item.suspect);
+    if (known) onSent();
+    const items = await this.#number(group);
     for (let attempt = 1; ; attempt += 1) {
       try {
         const options = { now: this.#options.now(), enqueue: this.#options.enqueue };
         return known
           ? await this.#commitKnown(group, items, options)
-          : await this.#commitFresh(group, items, options);
+          : await this.#commitFresh(group, items, options, onSent);
       } catch (error: unknown) {
+        onSent();
         const contested = isContested(error);
         const kind = contested ? 'retryable' : failureKind(error);
         // A connection lost once may be a restart of the server; the attempt may even have been committed, which
@@ -251,13 +266,14 @@ export class IngestQueue {
     group: readonly Waiting[],
     items: readonly Numbered[],
     options: CommitOptions,
+    onSent: () => void,
   ): Promise<Settlement[]> {
     const { statements, fresh, write } = freshGroup(
       items,
       (index) => isAdmitted(group[index]),
       options,
     );
-    const decide = nextDecisions(await this.#options.oneTrip(statements, write));
+    const decide = nextDecisions(await this.#options.oneTrip(statements, write, onSent));
     const settlements: Settlement[] = items.map(() => 'again');
     for (const index of fresh) {
       const item = items[index];
@@ -297,23 +313,25 @@ export class IngestQueue {
     return group.map((item) => ({ ...item.submission, ingestionId: item.ingestionId ?? 0n }));
   }
 
-  #answer(group: readonly Waiting[], settlements: readonly Settlement[]): void {
-    const again: Waiting[] = [];
-    let accepted = false;
-    for (const [index, item] of group.entries()) {
-      const settlement = settlements[index];
-      if (settlement === undefined || settlement === 'again') {
-        item.suspect = true;
-        again.push(item);
-      } else if (settlement instanceof Refusal) {
-        item.reject(settlement);
-      } else {
-        accepted ||= !settlement.replayed;
-        item.resolve(settlement);
+  /** Takes back what must be tried again; returns what answers the others. */
+  #answersOf(group: readonly Waiting[], settlements: readonly Settlement[]): () => void {
+    const again = group.filter((_, index) => (settlements[index] ?? 'again') === 'again');
+    for (const item of again) item.suspect = true;
+    this.#waiting.unshift(...again);
+    return () => {
+      let accepted = false;
+      for (const [index, item] of group.entries()) {
+        const settlement = settlements[index] ?? 'again';
+        if (settlement === 'again') continue;
+        if (settlement instanceof Refusal) {
+          item.reject(settlement);
+        } else {
+          accepted ||= !settlement.replayed;
+          item.resolve(settlement);
+        }
       }
-    }
-    if (again.length > 0) this.#waiting.unshift(...again);
-    if (accepted) this.#options.onAccepted?.();
+      if (accepted) this.#options.onAccepted?.();
+    };
   }
 
   /** A value the database refuses is found by halving the group, so that its neighbours are accepted. */
@@ -321,8 +339,10 @@ export class IngestQueue {
     const kind = isContested(error) ? 'retryable' : failureKind(error);
     if (kind === 'refused-data' && group.length > 1) {
       const half = Math.ceil(group.length / 2);
-      await this.#settleGroup(group.slice(0, half));
-      await this.#settleGroup(group.slice(half));
+      for (const part of [group.slice(0, half), group.slice(half)]) {
+        const answer = await this.#settleGroup(part, nothing);
+        answer();
+      }
       return;
     }
     if (kind === 'unforeseen') this.#options.onFault?.(error);
@@ -338,6 +358,16 @@ export class IngestQueue {
       );
     }
   }
+}
+
+const nothing = (): void => undefined;
+
+function once(call: () => void): () => void {
+  let called = false;
+  return () => {
+    if (!called) call();
+    called = true;
+  };
 }
 
 const isAdmitted = (item: Waiting | undefined): boolean =>

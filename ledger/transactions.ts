@@ -11,8 +11,13 @@ export type Transaction = <T>(work: (db: Db) => Promise<T>) => Promise<T>;
  * What must hold is demanded inside the statements (`refuse_commit`, constraints): one that fails undoes all.
  *
  * @param statements how many `work` sends, exactly; a transaction with fewer is rolled back
+ * @param onSent called when all of it is on its way and nothing is left to do but wait
  */
-export type OneTrip = <T>(statements: number, work: (db: Db) => Promise<T>) => Promise<T>;
+export type OneTrip = <T>(
+  statements: number,
+  work: (db: Db) => Promise<T>,
+  onSent?: () => void,
+) => Promise<T>;
 
 /** Transactions whose statements travel without waiting for each other, on connections of their own. */
 export interface PipelinedTransactions {
@@ -73,7 +78,7 @@ export function createPipelinedTransactions(options: PipelineOptions): Pipelined
         throw error;
       }
     },
-    async oneTrip(statements, work) {
+    async oneTrip(statements, work, onSent) {
       const client = await pool.connect();
       // One packet for all of it: each by itself would wake the server once per statement.
       const send = hold(client);
@@ -88,6 +93,7 @@ export function createPipelinedTransactions(options: PipelineOptions): Pipelined
             ended = client.query('commit');
             ended.catch(() => undefined);
             send();
+            onSent?.();
           }),
         );
         await begun;
