@@ -18,6 +18,20 @@ export interface ImportTarget {
   readonly defaultSubject: string;
 }
 
+/** Reads whose history is imported, for rows that name this credential. */
+export async function readImportTarget(
+  db: Db,
+  siteId: bigint,
+  credentialId: bigint,
+): Promise<ImportTarget> {
+  const { rows } = await run<{ default_subject: string }>(
+    db,
+    'select default_subject from site where id = $1',
+    [siteId],
+  );
+  return { siteId, credentialId, defaultSubject: rows[0]?.default_subject ?? '' };
+}
+
 /** A past event, valid by the contract; it counts as received when it happened, unless a time is given. */
 export interface PastEvent {
   readonly event: TransactionEvent;

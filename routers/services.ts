@@ -34,6 +34,8 @@ export interface Services {
     siteId: bigint,
     evaluatorVersion: string,
   ) => Promise<CompiledRuleSet | undefined>;
+  /** Days for which payloads are kept: older events are not imported. */
+  readonly payloadRetentionDays: number;
   /** Seals and opens the signing secrets of webhooks. */
   readonly secretBox: SecretBox;
   readonly webhooks: WebhookServices;

@@ -2,10 +2,12 @@ import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import type { PgBoss } from 'pg-boss';
 import type { Logger } from 'pino';
+import { IMPORT } from '../contract/imports.ts';
 import { TRAIN } from '../contract/training.ts';
 import { createOrm } from '../entities/orm.ts';
 import { createDeadLetterLoop } from '../jobs/dead-letters.ts';
 import { enqueueAllEvaluations, requeueEvaluations } from '../jobs/enqueue.ts';
+import { createAbandonedImportsLoop, createImportHandler } from '../jobs/import-history.ts';
 import { createBoss, EVALUATE, evaluateQueueOptions } from '../jobs/queues.ts';
 import { webhookQueue } from '../jobs/enqueue-webhooks.ts';
 import { redriveTask } from '../jobs/redrive.ts';
@@ -34,7 +36,7 @@ import { AddressLimiter } from './address-limiter.ts';
 import { CredentialCache } from './credential-cache.ts';
 import { registerDatabaseMetrics, registerPoolMetrics } from './database-metrics.ts';
 import { createEvaluations, shareBeside } from './evaluation.ts';
-import { gaveUp } from './evaluation-parts.ts';
+import { evaluationParts, gaveUp } from './evaluation-parts.ts';
 import { EvaluationThread } from './evaluation-thread.ts';
 import { FailedLogins } from './failed-logins.ts';
 import { KeyUse } from './key-use.ts';
@@ -229,6 +231,14 @@ export function wire(options: WireOptions): Wiring {
     'dead_letters.redrive': redriveTask({ requeue, clock }),
     [RECOVER]: createRecoverHandler({ requeue: webhooks.requeue, clock }),
     [TRAIN]: createTrainHandler({ appUrl: options.appUrl, clock }),
+    [IMPORT]: createImportHandler({
+      clock,
+      ids: createIdSource(),
+      evaluators: evaluationParts({ transaction, clock, recordWebhooks: webhooks.record })
+        .evaluators,
+      requeue,
+      share: () => shareBeside(ingest.load.rows),
+    }),
   };
   const tasks = new TaskRunner({
     boss,
@@ -247,6 +257,11 @@ export function wire(options: WireOptions): Wiring {
     everyMs: FORGET_MS,
     work: () => forgetExpiredSecrets(pool(), clock.now()),
     onFault: fault('webhook secrets'),
+  });
+  const abandonedImports = createAbandonedImportsLoop({
+    transaction: transactionsOf(orm),
+    clock,
+    onFault: fault('imports'),
   });
   const delivery = webhookParts({
     boss,
@@ -316,6 +331,7 @@ export function wire(options: WireOptions): Wiring {
         requeueEvaluations: requeue,
         startTask: (db, task) => startTask(boss, db, task),
         rulesOf: (_siteId, version) => Promise.resolve(defaultRulesOf(version)),
+        payloadRetentionDays: options.retentionDays,
         secretBox: options.secretBox,
         webhooks: {
           ...webhooks,
@@ -358,6 +374,7 @@ export function wire(options: WireOptions): Wiring {
           reportSums,
           deadLetters,
           oldSecrets,
+          abandonedImports,
           trainings,
           tasks,
           ...delivery.parts,

@@ -5,6 +5,7 @@ import { credentials } from './credentials.ts';
 import { deadLetters } from './dead-letters.ts';
 import { events } from './events.ts';
 import { gates } from './gates.ts';
+import { imports } from './imports.ts';
 import { models } from './models.ts';
 import { operators } from './operators.ts';
 import { reports } from './reports.ts';
@@ -25,6 +26,7 @@ export const adminRouter = router({
   webhooks,
   reports,
   models,
+  imports,
   operators,
   events,
   audit,

@@ -1,5 +1,6 @@
 import { flagOf, type Command, type Field, type FieldKind } from './commands.ts';
 import { columns } from './table.ts';
+import { fileHelp } from './upload-file.ts';
 
 const USAGE = 'npm run --silent admin --';
 
@@ -59,6 +60,7 @@ export function commandHelp(command: Command): string {
     `${flagOf(field)} ${placeholder(field)}`.trimEnd(),
     explain(field),
   ]);
+  rows.push(...fileHelp(command));
   return [
     command.description,
     command.role === 'administrator'

@@ -11,6 +11,7 @@ import { buildInput, readCommandLine, stdinReaders, withStdin } from './flags.ts
 import { followTask } from './follow-task.ts';
 import { commandHelp, overview, routerHelp } from './help.ts';
 import { show } from './table.ts';
+import { hashOfFile, takeFile, uploadFile } from './upload-file.ts';
 import { suggest, UsageError } from './usage-error.ts';
 
 /** What the command line works with; a terminal is where people read. */
@@ -84,16 +85,21 @@ async function perform(world: CliWorld): Promise<void> {
     world.print(commandHelp(command));
     return;
   }
-  const readers = stdinReaders(line);
+  const file = takeFile(command, line.flags);
+  const readers = stdinReaders({ ...line, flags: file.flags });
   if (readers.length > 1) {
     throw new UsageError(`Standard input can be read once; ${readers.join(' and ')} both want it.`);
   }
   const stdin = readers.length === 0 ? '' : await world.readStdin();
   const { input: whole } = common;
   const base = whole === undefined ? {} : parseInput(whole === '-' ? stdin : whole);
-  const input = buildInput(command, withStdin(line.flags, stdin), base);
+  const named = file.path === undefined ? {} : { content_hash: await hashOfFile(file.path) };
+  const input = buildInput(command, withStdin(file.flags, stdin), { ...base, ...named });
   const connection = connectionOf(world.environment);
   let result = await callProcedure(connection, command, input);
+  if (file.path !== undefined) {
+    result = await uploadFile(connection, file.path, result, world.progress);
+  }
   if (common.wait) result = await followTask(connection, result, world.progress);
   const json = common.json || !world.isTerminal;
   world.print(json ? JSON.stringify(result, null, 2) : show(result));

@@ -70,6 +70,7 @@ export async function startAdminService(): Promise<AdminService> {
     requeueEvaluations: (db, rows) => requeueEvaluations(boss, db, rows),
     startTask: (db, task) => startTask(boss, db, task),
     rulesOf: (_siteId, version) => Promise.resolve(defaultRulesOf(version)),
+    payloadRetentionDays: 400,
     secretBox: createSecretBox([{ id: 'test', key: Buffer.alloc(32, 7) }]),
     webhooks: { ...webhookQueue(boss), allowPrivateNetworks: false },
   };

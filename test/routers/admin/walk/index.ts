@@ -1,6 +1,7 @@
 import { credentialsWalk } from './credentials.ts';
 import { deadLettersWalk } from './dead-letters.ts';
 import { gatesWalk } from './gates.ts';
+import { importsWalk } from './imports.ts';
 import { ingestionsWalk } from './ingestions.ts';
 import { modelsWalk } from './models.ts';
 import { operatorsWalk } from './operators.ts';
@@ -21,5 +22,6 @@ export const WALKS: readonly RouterWalk[] = [
   webhooksWalk,
   reportsWalk,
   modelsWalk,
+  importsWalk,
   operatorsWalk,
 ];
