@@ -19,13 +19,27 @@ export function excerptOf(
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return undefined;
   const text = body.toString('utf8');
   if (secrets.some((secret) => text.includes(secret))) return '[withheld: SIGNING_SECRET]';
-  const kind = forbiddenKindOf(text) ?? forbiddenInJson(text);
+  const clean = text.replace(UNPRINTABLE, ' ').trim();
+  const kind = forbiddenInText(text, clean) ?? forbiddenInJson(text);
   if (kind !== undefined) return `[withheld: ${kind}]`;
-  // oxlint-disable-next-line no-control-regex -- these are what is taken out
-  const clean = text.replace(/[\u0000-\u001f\u007f\ufffd]+/g, ' ').trim();
   const cut = Buffer.from(clean.slice(0, KEPT_BYTES)).subarray(0, KEPT_BYTES).toString('utf8');
   const kept = cut.replace(/\ufffd+$/, '');
   return kept === '' ? undefined : kept;
+}
+
+// oxlint-disable-next-line no-control-regex -- these are what is taken out
+const UNPRINTABLE = /[\u0000-\u001f\u007f\ufffd]+/g;
+
+/**
+ * As it came, as it would be kept, and without what stands between its characters: digits on lines of their own become
+ * a card number where the lines are joined, and so do those of UTF-16, which has a NUL after each.
+ */
+function forbiddenInText(text: string, clean: string): string | undefined {
+  for (const form of new Set([text, clean, text.replace(UNPRINTABLE, '')])) {
+    const kind = forbiddenKindOf(form);
+    if (kind !== undefined) return kind;
+  }
+  return undefined;
 }
 
 /** By key names too (`"password": "..."`), where the answer is JSON of a sane shape. */

@@ -28,6 +28,18 @@ describe('what is kept of a receiver’s answer', () => {
     expect(keep('['.repeat(10_000))).to.equal('['.repeat(256));
   });
 
+  it('is withheld where it becomes forbidden by taking control characters out of it', () => {
+    for (const between of ['\n', '\r\n', '\t', '\u0000', '\ufffd']) {
+      const text = ['4111', '1111', '1111', '1111'].join(between);
+      expect(keep(`card ${text} refused`), JSON.stringify(between)).to.equal(
+        '[withheld: CARD_NUMBER]',
+      );
+    }
+    const wide = Buffer.from('card 4111111111111111 refused', 'utf16le');
+    expect(excerptOf(wide, undefined, [])).to.equal('[withheld: CARD_NUMBER]');
+    expect(keep('line 1\nline 2')).to.equal('line 1 line 2');
+  });
+
   it('is withheld where it repeats a signing secret', () => {
     expect(keep(`expected ${SECRET}`)).to.equal('[withheld: SIGNING_SECRET]');
   });
