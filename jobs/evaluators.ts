@@ -8,6 +8,7 @@ import {
   type RiskEvent,
 } from '../risk/index.ts';
 import type { ModelSource } from './site-models.ts';
+import type { RulesOfBatch, RuleSource } from './site-rules.ts';
 
 /** An event with the features that its judgement sees. */
 export interface FeaturedEvent {
@@ -33,13 +34,19 @@ export interface EvaluatorSource {
   of(siteId: bigint): Evaluator | Promise<Evaluator>;
 }
 
-/** Judges by rules, and by a model where one is live. */
-export function evaluatorOf(rules: CompiledRuleSet, model?: Model): Evaluator {
+/** Judges by rules, and by a model where one is live; `site` adds lists and caps. */
+export function evaluatorOf(
+  rules: CompiledRuleSet,
+  model?: Model,
+  site?: Pick<RulesOfBatch, 'circumstances' | 'note'>,
+): Evaluator {
   return {
     judge: (events) =>
       events.map(({ event, features }) => {
         try {
-          return judge(event, features, rules, model);
+          const judgement = judge(event, features, rules, model, site?.circumstances(event));
+          site?.note(judgement);
+          return judgement;
         } catch (error: unknown) {
           return error instanceof Error ? error : new Error('judgement failed');
         }
@@ -47,12 +54,13 @@ export function evaluatorOf(rules: CompiledRuleSet, model?: Model): Evaluator {
   };
 }
 
-/** The default rules for every Site, and its own live model. */
-export function siteEvaluators(models: ModelSource): EvaluatorSource {
+/** The rules, lists and live model of each Site; without `rules` those that came with the service, and no list. */
+export function siteEvaluators(models: ModelSource, rules?: RuleSource): EvaluatorSource {
   const byRules = evaluatorOf(DEFAULT_RULES);
   return {
     async of(siteId) {
-      const { live } = await models.of(siteId);
+      const [{ live }, site] = await Promise.all([models.of(siteId), rules?.of(siteId)]);
+      if (site !== undefined) return evaluatorOf(site.rules, live, site);
       return live === undefined ? byRules : evaluatorOf(DEFAULT_RULES, live);
     },
   };

@@ -13,6 +13,12 @@ export const OPERATOR_EVENT_KINDS = {
   model_learned: 'A training made a new model.',
   model_not_learned: 'A training made none, because labels are too few.',
   model_unusable: 'A stored model cannot be read; the rules judge alone.',
+  rules_published: 'A version of the rules judges live traffic.',
+  rules_rolled_back: 'The version of the rules before judges live traffic again.',
+  rules_unusable:
+    'Published rules read something that this version of the service does not have; they answer ERROR, the others count.',
+  rule_capped:
+    'A rule has blocked its share of the traffic of an hour; what it alone would block is reviewed.',
 } as const;
 
 /** A kind of event. */

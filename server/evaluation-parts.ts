@@ -2,6 +2,7 @@ import type { BatchParts } from '../jobs/evaluate-batch.ts';
 import type { GaveUp } from '../jobs/evaluation-worker.ts';
 import { siteEvaluators } from '../jobs/evaluators.ts';
 import { ModelSource } from '../jobs/site-models.ts';
+import { RuleSource } from '../jobs/site-rules.ts';
 import type { Clock } from '../ledger/clock.ts';
 import { together, type Transaction } from '../ledger/transactions.ts';
 import { evaluated, recordEvaluationFailed } from '../ledger/webhook-causes.ts';
@@ -12,6 +13,13 @@ export interface EvaluationReach {
   readonly transaction: Transaction;
   readonly clock: Clock;
   readonly recordWebhooks: RecordWebhookEvents;
+  readonly onFault?: (error: unknown) => void;
+}
+
+/** The parts of an evaluation, and what follows releases beside them while it is started. */
+export interface EvaluationParts extends BatchParts {
+  readonly gaveUp: GaveUp;
+  readonly rules: RuleSource;
 }
 
 /** What judges batches and what their results bring about: the one place to add to either. */
@@ -19,10 +27,17 @@ export function evaluationParts({
   transaction,
   clock,
   recordWebhooks,
-}: EvaluationReach): BatchParts & { readonly gaveUp: GaveUp } {
+  onFault,
+}: EvaluationReach): EvaluationParts {
   const models = new ModelSource({ transaction, clock });
+  const rules = new RuleSource({
+    transaction,
+    clock,
+    ...(onFault === undefined ? {} : { onFault }),
+  });
   return {
-    evaluators: siteEvaluators(models),
+    rules,
+    evaluators: siteEvaluators(models, rules),
     async record(db, judged, now) {
       await together(
         recordWebhooks(
@@ -31,6 +46,7 @@ export function evaluationParts({
           now,
         ),
         models.recordShadows(db, judged, now),
+        rules.record(db, judged, now),
       );
     },
     gaveUp: gaveUp(recordWebhooks),

@@ -61,12 +61,18 @@ export function createEvaluations(options: EvaluationOptions): Evaluations {
     statementTimeoutMs: 10_000,
   });
   const { transaction } = pipelined;
+  const { rules, ...parts } = evaluationParts({
+    transaction,
+    clock,
+    recordWebhooks: webhookQueue(boss).record,
+    onFault: (error) => report.fault(error),
+  });
   const worker = new EvaluationWorker({
     boss,
     transaction,
     clock,
     retryLimit: options.retryLimit,
-    ...evaluationParts({ transaction, clock, recordWebhooks: webhookQueue(boss).record }),
+    ...parts,
     report,
     share: options.share,
   });
@@ -78,11 +84,13 @@ export function createEvaluations(options: EvaluationOptions): Evaluations {
       started = true;
       await boss.getQueue(EVALUATE);
       worker.start();
+      rules.start();
     },
     wake: () => worker.wake(),
     stop() {
       stopping ??= (async () => {
         await worker.stop();
+        await rules.stop();
         if (started) await boss.stop({ graceful: false, close: true });
         await pipelined.close();
       })();

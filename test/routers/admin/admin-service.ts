@@ -3,7 +3,7 @@ import { TRPCError } from '@trpc/server';
 import { createOrm } from '../../../entities/orm.ts';
 import { webhookQueue } from '../../../jobs/enqueue-webhooks.ts';
 import { requeueEvaluations } from '../../../jobs/enqueue.ts';
-import { defaultRulesOf } from '../../../jobs/rules-of.ts';
+import { createRulesOf } from '../../../jobs/rules-of.ts';
 import { createBoss } from '../../../jobs/queues.ts';
 import { startTask, TaskRunner, type TaskHandler } from '../../../jobs/tasks.ts';
 import { createStateLookUps } from '../../../ledger/status.ts';
@@ -69,7 +69,7 @@ export async function startAdminService(): Promise<AdminService> {
     }),
     requeueEvaluations: (db, rows) => requeueEvaluations(boss, db, rows),
     startTask: (db, task) => startTask(boss, db, task),
-    rulesOf: (_siteId, version) => Promise.resolve(defaultRulesOf(version)),
+    rulesOf: createRulesOf((work) => orm.em.fork().transactional((em) => work(em.getKysely()))),
     payloadRetentionDays: 400,
     secretBox: createSecretBox([{ id: 'test', key: Buffer.alloc(32, 7) }]),
     webhooks: { ...webhookQueue(boss), allowPrivateNetworks: false },
