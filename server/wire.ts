@@ -11,7 +11,7 @@ import { createAbandonedImportsLoop, createImportHandler } from '../jobs/import-
 import { createBoss, EVALUATE, evaluateQueueOptions } from '../jobs/queues.ts';
 import { webhookQueue } from '../jobs/enqueue-webhooks.ts';
 import { redriveTask } from '../jobs/redrive.ts';
-import { defaultRulesOf } from '../jobs/rules-of.ts';
+import { createRulesOf } from '../jobs/rules-of.ts';
 import { startTask, TaskRunner, type TaskHandler } from '../jobs/tasks.ts';
 import { Loop } from '../jobs/loop.ts';
 import { createReportSumsLoop } from '../jobs/report-sums.ts';
@@ -330,7 +330,7 @@ export function wire(options: WireOptions): Wiring {
         lookUps: createStateLookUps(pool),
         requeueEvaluations: requeue,
         startTask: (db, task) => startTask(boss, db, task),
-        rulesOf: (_siteId, version) => Promise.resolve(defaultRulesOf(version)),
+        rulesOf: createRulesOf(transactionsOf(orm)),
         payloadRetentionDays: options.retentionDays,
         secretBox: options.secretBox,
         webhooks: {
