@@ -47,6 +47,13 @@ const TELLING_ROWS = 32;
 /** Submissions that may wait however slow the last groups were: one burst of a merchant's server. */
 const ROOM_AT_LEAST = 128;
 
+/**
+ * Lanes beside the first, for a service with little to do: a lone event need not wait for the disk to write another one.
+ * With more rows in flight than this a larger group costs less than a second one.
+ */
+const SPARE_LANES = 2;
+const SPARE_ROWS = 4;
+
 /** What a group commit reports, for metrics: never what was in it. */
 export interface GroupReport {
   readonly rows: number;
@@ -100,6 +107,9 @@ export class IngestQueue {
   #queuedRows = 0;
   #queuedBytes = 0;
   #busyLanes = 0;
+  /** True while a lane waits for the turn of the event loop to end before it takes a group. */
+  #gathering = false;
+  #rowsInFlight = 0;
   #closed = false;
   #idle: (() => void) | undefined;
   /** Rows per ms while busy, averaged over the last dozen groups. */
@@ -175,21 +185,32 @@ export class IngestQueue {
   }
 
   #startLanes(): void {
-    while (this.#busyLanes < this.#limits.lanes && this.#waiting.length > 0) {
+    while (!this.#gathering && this.#waiting.length > 0 && this.#hasLaneFor(this.#busyLanes + 1)) {
       this.#busyLanes += 1;
       void this.#runLane();
     }
   }
 
+  /** Whether as many lanes may be busy: more than one only while what is in flight is small. */
+  #hasLaneFor(busy: number): boolean {
+    const { lanes } = this.#limits;
+    return busy <= lanes || (busy <= lanes + SPARE_LANES && this.#rowsInFlight <= SPARE_ROWS);
+  }
+
   async #runLane(): Promise<void> {
     // Requests of the same turn of the event loop belong into the same group.
+    this.#gathering = true;
     await new Promise((resolve) => setImmediate(resolve));
+    this.#gathering = false;
     // The answers of a group are given while the next one is on its way: the database need not wait for them.
     let answer: () => void = nothing;
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 && this.#hasLaneFor(this.#busyLanes)) {
       const last = answer;
       answer = nothing;
-      answer = await this.#settleGroup(this.#takeGroup(), last);
+      const group = this.#takeGroup();
+      this.#rowsInFlight += group.length;
+      answer = await this.#settleGroup(group, last);
+      this.#rowsInFlight -= group.length;
     }
     answer();
     this.#busyLanes -= 1;
