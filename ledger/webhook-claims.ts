@@ -9,6 +9,8 @@ export interface ClaimedEndpoint {
   readonly siteId: bigint;
   readonly endpointId: bigint;
   readonly url: string;
+  /** Counts the changes of the URL: what was answered at a former one says nothing about this one. */
+  readonly urlVersion: number;
   readonly state: 'PENDING' | 'ACTIVE' | 'DISABLED';
   /** The one challenge whose answer counts. */
   readonly challengeEventId: string | undefined;
@@ -124,6 +126,7 @@ export async function readEndpoints(
     id: string;
     site_id: string;
     url: string;
+    url_version: number;
     state: ClaimedEndpoint['state'];
     challenge_event_id: string | null;
     failures_in_row: number | null;
@@ -131,8 +134,8 @@ export async function readEndpoints(
     last_success_at: string | null;
   }>(
     db,
-    `select endpoint.id, endpoint.site_id, endpoint.url, endpoint.state, endpoint.challenge_event_id,
-       health.failures_in_row, health.breaker,
+    `select endpoint.id, endpoint.site_id, endpoint.url, endpoint.url_version, endpoint.state,
+       endpoint.challenge_event_id, health.failures_in_row, health.breaker,
        (extract(epoch from health.last_success_at) * 1000)::bigint as last_success_at
      from webhook_endpoint endpoint
      left join webhook_endpoint_health health on health.site_id = endpoint.site_id
@@ -147,6 +150,7 @@ export async function readEndpoints(
         siteId: BigInt(row.site_id),
         endpointId: BigInt(row.id),
         url: row.url,
+        urlVersion: row.url_version,
         state: row.state,
         challengeEventId: row.challenge_event_id ?? undefined,
         failuresInRow: row.failures_in_row ?? 0,

@@ -76,13 +76,31 @@ export async function activateByChallenge(
   return true;
 }
 
+/** Which of the URLs an endpoint has had was answered for. */
+export interface AnsweredUrl extends EndpointRef {
+  readonly urlVersion: number;
+}
+
+/** The versions of the URLs that endpoints have now, by endpoint id. */
+export async function readUrlVersions(
+  db: Db,
+  endpointIds: readonly bigint[],
+): Promise<Map<bigint, number>> {
+  const { rows } = await run<{ id: string; url_version: number }>(
+    db,
+    'select id, url_version from webhook_endpoint where id = any ($1::bigint[])',
+    [endpointIds.map(String)],
+  );
+  return new Map(rows.map((row) => [BigInt(row.id), row.url_version]));
+}
+
 /**
  * Turns an endpoint off, because of how it answers. Operators hear of it; deliveries under way are failed as their
- * turn comes. Returns false for one that is off already.
+ * turn comes. Returns false for one that is off already, or whose URL has been changed since.
  */
 export async function disableEndpoint(
   db: Db,
-  endpoint: EndpointRef,
+  endpoint: AnsweredUrl,
   reason: Exclude<DisabledReason, 'OPERATOR'>,
   now: number,
 ): Promise<boolean> {
@@ -90,8 +108,8 @@ export async function disableEndpoint(
     db,
     `update webhook_endpoint set state = 'DISABLED', disabled_at = $3::timestamptz, disabled_reason = $4::text,
        challenge_event_id = null, changed_by = 'the service', changed_at = $3::timestamptz
-     where id = $1 and site_id = $2 and state <> 'DISABLED'`,
-    [endpoint.endpointId, endpoint.siteId, iso(now), reason],
+     where id = $1 and site_id = $2 and state <> 'DISABLED' and url_version = $5`,
+    [endpoint.endpointId, endpoint.siteId, iso(now), reason, endpoint.urlVersion],
   );
   if (affected === 0) return false;
   await raiseOperatorEvent(db, {

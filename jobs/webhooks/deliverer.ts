@@ -364,6 +364,7 @@ export class Deliverer {
         ...fresh,
         outcome,
         gone,
+        urlVersion: fresh.delivery.endpoint.urlVersion,
         challenge: fresh.delivery.type === CHALLENGE,
         healthWanted: this.#wantsHealth(fresh.delivery, attemptedAt),
       });

@@ -3,6 +3,8 @@ import type { Db } from '../../ledger/database.ts';
 import {
   activateByChallenge,
   disableEndpoint,
+  readUrlVersions,
+  type AnsweredUrl,
   type EndpointRef,
 } from '../../ledger/webhook-endpoints.ts';
 import {
@@ -33,6 +35,8 @@ export interface Settlement extends DeliveryRef {
   readonly backInSeconds?: number;
   /** The attempt was of a challenge: it says nothing about the endpoint's health, and a success activates. */
   readonly challenge?: boolean;
+  /** Which URL of the endpoint was called; undefined where none was, or one that it has no longer. */
+  readonly urlVersion?: number | undefined;
   /** The receiver answered that it wants nothing more. */
   readonly gone?: boolean;
   /** The endpoint's health as it was loaded needs an update after a success. */
@@ -52,10 +56,11 @@ const HELD_MS = 500;
 export async function settle(
   db: Db,
   boss: PgBoss,
-  settlements: readonly Settlement[],
+  batch: readonly Settlement[],
   now: number,
   random: number,
 ): Promise<Set<string>> {
+  const settlements = await withoutFormerUrls(db, batch);
   const outcomes = settlements.flatMap(({ outcome }) => (outcome === undefined ? [] : [outcome]));
   const moved = await recordOutcomes(db, outcomes, now);
   const isMoved = (settlement: Settlement): boolean =>
@@ -68,12 +73,39 @@ export async function settle(
   );
   await applyExperience(db, settlements, now, random);
   for (const settlement of settlements) {
-    if (settlement.gone === true && (await disableEndpoint(db, settlement, 'GONE', now))) {
-      await lookAtHeld(db, [settlement], now);
+    const { gone, urlVersion } = settlement;
+    if (gone === true && urlVersion !== undefined) {
+      const endpoint = { ...settlement, urlVersion };
+      if (await disableEndpoint(db, endpoint, 'GONE', now)) await lookAtHeld(db, [endpoint], now);
     }
     if (settlement.challenge === true && isMoved(settlement)) await activate(db, settlement, now);
   }
   return moved;
+}
+
+/**
+ * Takes out of failures what they say about a URL that the endpoint has no longer: they are no experience with the
+ * present one, and a 410 of the former one only means that the delivery waits for the present one.
+ */
+async function withoutFormerUrls(
+  db: Db,
+  batch: readonly Settlement[],
+): Promise<readonly Settlement[]> {
+  const failed = batch.filter(({ outcome }) => outcome?.attempt?.errorClass !== undefined);
+  if (failed.length === 0) return batch;
+  const now = await readUrlVersions(db, [...new Set(failed.map(({ endpointId }) => endpointId))]);
+  const former = new Set(
+    failed.filter(({ endpointId, urlVersion }) => urlVersion !== now.get(endpointId)),
+  );
+  return batch.map((settlement) => (former.has(settlement) ? ofFormerUrl(settlement) : settlement));
+}
+
+function ofFormerUrl(settlement: Settlement): Settlement {
+  const { challenge, gone, outcome } = settlement;
+  const unknown = { ...settlement, urlVersion: undefined };
+  if (outcome === undefined || gone !== true || challenge === true) return unknown;
+  const held = { state: 'PENDING', nextAttemptAt: undefined, failure: undefined } as const;
+  return { ...unknown, gone: false, outcome: { ...outcome, ...held } };
 }
 
 const isHeld = ({ outcome }: Settlement): boolean =>
@@ -112,10 +144,12 @@ async function applyExperience(
   now: number,
   random: number,
 ): Promise<void> {
-  const learned = new Map<bigint, { endpoint: EndpointRef; seen: Experience; wanted: boolean }>();
-  for (const { siteId, endpointId, outcome, challenge, healthWanted } of settlements) {
+  const learned = new Map<bigint, { endpoint: AnsweredUrl; seen: Experience; wanted: boolean }>();
+  for (const settlement of settlements) {
+    const { siteId, endpointId, urlVersion, outcome, challenge, healthWanted } = settlement;
     const attempt = outcome?.attempt;
     if (outcome === undefined || attempt === undefined || challenge === true) continue;
+    if (urlVersion === undefined) continue;
     const before = learned.get(endpointId);
     const at = attempt.attemptedAt;
     const seen: Experience =
@@ -134,7 +168,7 @@ async function applyExperience(
           };
     const wanted =
       before?.wanted === true || outcome.state !== 'DELIVERED' || healthWanted === true;
-    learned.set(endpointId, { endpoint: { siteId, endpointId }, seen, wanted });
+    learned.set(endpointId, { endpoint: { siteId, endpointId, urlVersion }, seen, wanted });
   }
   const changed = [...learned.values()].filter(({ wanted }) => wanted);
   if (changed.length === 0) return;
@@ -142,7 +176,7 @@ async function applyExperience(
     db,
     changed.map(({ endpoint }) => endpoint),
   );
-  const rows = changed.map(({ endpoint, seen }): EndpointHealthRow => {
+  const rows = changed.map(({ endpoint, seen }): EndpointHealthRow & AnsweredUrl => {
     const before = known.get(endpoint.endpointId) ?? UNKNOWN_HEALTH;
     return { ...nextHealth(before, seen, now, random), ...endpoint };
   });

@@ -248,6 +248,36 @@ describe('delivery of webhooks', () => {
       expect(await stateOf(endpointId)).to.equal('PENDING');
     });
 
+    it('is turned off by no 410 of a former URL, and what got it is delivered to the present one', async () => {
+      let release: () => void = () => undefined;
+      const old = await receiver({
+        behaviour(socket, request, nth) {
+          release = () => answer(410)(socket, request, nth);
+        },
+      });
+      const target = await receiver();
+      const { endpointId } = await bench.addEndpoint(old.url);
+      bench.deliver();
+      await bench.emit();
+      await bench.until(() => old.received.length === 1, 'the attempt at the former URL');
+      await bench.database.query(
+        'update webhook_endpoint set url = $1, url_version = 2 where id = $2',
+        [target.url, endpointId],
+      );
+      await bench.challenge(endpointId);
+      await bench.until(async () => (await stateOf(endpointId)) === 'ACTIVE', 'activation');
+      release();
+      await bench.untilDelivered(2);
+      expect(await stateOf(endpointId)).to.equal('ACTIVE');
+      const attempts = await bench.attempts(endpointId);
+      expect(attempts.map((each) => [each.http_status, each.outcome])).to.have.deep.members([
+        [200, 'DELIVERED'],
+        [410, 'RETRY'],
+        [200, 'DELIVERED'],
+      ]);
+      expect(target.received.at(-1)?.body).to.deep.equal(old.received[0]?.body);
+    });
+
     it('is sent by the newest of two activations only; both leave one active endpoint', async () => {
       const target = await receiver();
       const { endpointId } = await bench.addEndpoint(target.url);

@@ -9,6 +9,7 @@ const endpoint = (failuresInRow: number, lastSuccessAt?: number): ClaimedEndpoin
   siteId: 1n,
   endpointId: 1n,
   url: 'https://example.com/',
+  urlVersion: 1,
   state: 'ACTIVE',
   challengeEventId: undefined,
   failuresInRow,

@@ -563,7 +563,12 @@ describe('admin: webhooks', () => {
         [failed],
       );
       await inTransaction((transaction) =>
-        disableEndpoint(transaction, endpoint.ref, 'FAILING', service.clock.at),
+        disableEndpoint(
+          transaction,
+          { ...endpoint.ref, urlVersion: 1 },
+          'FAILING',
+          service.clock.at,
+        ),
       );
       await at(3, 2);
       expect(await deliveriesOf(endpoint), 'none while it is off').to.have.length(5);
