@@ -6,10 +6,12 @@ import { deadLetters } from './dead-letters.ts';
 import { events } from './events.ts';
 import { gates } from './gates.ts';
 import { imports } from './imports.ts';
+import { lists } from './lists.ts';
 import { models } from './models.ts';
 import { operators } from './operators.ts';
 import { reports } from './reports.ts';
 import { ingestions } from './ingestions.ts';
+import { rules } from './rules.ts';
 import { sites } from './sites.ts';
 import { tasks } from './tasks.ts';
 import { webhooks } from './webhooks.ts';
@@ -25,6 +27,8 @@ export const adminRouter = router({
   tasks,
   webhooks,
   reports,
+  rules,
+  lists,
   models,
   imports,
   operators,
