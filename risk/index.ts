@@ -39,4 +39,5 @@ export {
   type Judgement,
 } from './evaluate.ts';
 export { decodeModel, probabilityOf, type Model } from './model/model.ts';
+export { modelNamedBy, replay, type StoredJudgement } from './replay.ts';
 export { simulate, type Simulation } from './sandbox.ts';

@@ -3,8 +3,10 @@ import type { Pool } from 'pg';
 import type { PgBoss } from 'pg-boss';
 import type { Logger } from 'pino';
 import { IMPORT } from '../contract/imports.ts';
+import { BACKTEST } from '../contract/rules.ts';
 import { TRAIN } from '../contract/training.ts';
 import { createOrm } from '../entities/orm.ts';
+import { backtestTask } from '../jobs/backtest.ts';
 import { createDeadLetterLoop } from '../jobs/dead-letters.ts';
 import { enqueueAllEvaluations, requeueEvaluations } from '../jobs/enqueue.ts';
 import { createAbandonedImportsLoop, createImportHandler } from '../jobs/import-history.ts';
@@ -230,6 +232,7 @@ export function wire(options: WireOptions): Wiring {
   const taskHandlers: Record<string, TaskHandler> = {
     'dead_letters.redrive': redriveTask({ requeue, clock }),
     [RECOVER]: createRecoverHandler({ requeue: webhooks.requeue, clock }),
+    [BACKTEST]: backtestTask,
     [TRAIN]: createTrainHandler({ appUrl: options.appUrl, clock }),
     [IMPORT]: createImportHandler({
       clock,
