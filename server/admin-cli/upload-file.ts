@@ -136,8 +136,9 @@ async function patiently<Answer>(call: () => Promise<Answer>): Promise<Answer> {
 /** Reads a file, unpacked where it is gzip. @throws UsageError where it cannot be read or unpacked */
 async function reading(path: string, work: (chunks: Readable) => Promise<void>): Promise<void> {
   try {
+    const packed = await isGzip(path);
     const source = createReadStream(path, { highWaterMark: 1024 * 1024 });
-    if (await isGzip(path)) {
+    if (packed) {
       const unpacked = createGunzip();
       await pipeline(source, unpacked, () => work(unpacked));
     } else {
