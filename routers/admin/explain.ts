@@ -2,11 +2,13 @@ import { z } from 'zod';
 import type { TransactionEvent } from '../../contract/transaction.ts';
 import type { ExplainedIngestion, StoryEntry } from '../../ledger/explain.ts';
 import {
+  circumstancesOf,
   decodeFeatures,
-  EventFacts,
   FEATURES,
-  judge,
+  LISTS,
   MODEL_PROBABILITY,
+  replay,
+  SINGLE_KINDS,
   type CompiledRuleSet,
   type Features,
 } from '../../risk/index.ts';
@@ -167,14 +169,18 @@ export const EvaluationOut = z.strictObject({
    */
   features: z.record(z.string(), z.number()).nullable(),
   /**
-   * AGREES: judged again by the same rules, features and event, with the same points. DIFFERS: the event alone does not
-   * tell any more what the rules saw. UNAVAILABLE: rules, features or event are no longer there, so that only the rules
-   * that counted are listed.
+   * AGREES: judged again by the rules that the result names, from stored features and event, with the same score,
+   * decision and points. DIFFERS: not so. UNAVAILABLE: rules, features or event are no longer there, so that only the
+   * rules that counted are listed.
    */
   replay: z.enum(['AGREES', 'DIFFERS', 'UNAVAILABLE']),
   rules: z.array(RuleOut),
   /** The model's probability of fraud, 0 to 1; null where no model judged. */
   model: z.strictObject({ probability: z.number() }).nullable(),
+  /** The lists that its entities were on. */
+  lists: z.array(z.strictObject({ list: z.enum(LISTS), entity: z.enum(SINGLE_KINDS) })),
+  /** Rules that a cap kept from blocking it. */
+  capped: z.array(z.string()),
 });
 
 /** The evaluation of an ingestion with what it was made from; null before it. */
@@ -184,7 +190,8 @@ export function explainEvaluation(
 ): z.infer<typeof EvaluationOut> | null {
   const { risk } = ingestion;
   if (risk === null) return null;
-  const { [MODEL_PROBABILITY]: probability, ...points } = risk.ruleScores;
+  const probability = risk.ruleScores[MODEL_PROBABILITY];
+  const { capped = [], listed = [] } = circumstancesOf(risk.ruleScores, risk.evaluatorVersion);
   const features = ingestion.features === null ? undefined : readFeatures(ingestion.features);
   return {
     score: risk.score,
@@ -194,43 +201,61 @@ export function explainEvaluation(
     evaluator_version: risk.evaluatorVersion,
     evaluated_at: toIso(risk.evaluatedAt),
     features: features === undefined ? null : byName(features),
-    ...replay(ingestion, points, features, rules),
+    ...judgeAgain(ingestion, features, rules),
     model: probability === undefined ? null : { probability },
+    lists: listed.map(({ kind, list }) => ({ list, entity: kind })),
+    capped: [...capped],
   };
 }
 
+/** What rule_scores holds besides rules. */
+const NO_RULE = /^(?:model|list|cap)_/;
+
 /** The rules' answers, found by judging again; where that cannot be done, those that counted. */
-function replay(
-  ingestion: ExplainedIngestion,
-  points: Readonly<Record<string, number>>,
+function judgeAgain(
+  { body, occurredAt, receivedAt, risk }: ExplainedIngestion,
   features: Features | undefined,
   rules: CompiledRuleSet | undefined,
 ): Pick<z.infer<typeof EvaluationOut>, 'replay' | 'rules'> {
-  if (features === undefined || rules === undefined || ingestion.body === null) {
-    const counted = Object.entries(points).map(([rule, each]) => ({
-      rule,
-      reason: rule,
-      answer: 'HIT' as const,
-      points: each,
-      counted: true,
-      thresholds: {},
-    }));
-    return { replay: 'UNAVAILABLE', rules: counted };
+  const scores = risk?.ruleScores ?? {};
+  if (features === undefined || rules === undefined || body === null || risk === null) {
+    const counted = Object.entries(scores).filter(([name]) => !NO_RULE.test(name));
+    return {
+      replay: 'UNAVAILABLE',
+      rules: counted.map(([rule, points]) => ({
+        rule,
+        reason: rule,
+        answer: 'HIT',
+        points,
+        counted: true,
+        thresholds: {},
+      })),
+    };
   }
-  const event = JSON.parse(ingestion.body) as TransactionEvent;
-  const happened = Math.min(ingestion.occurredAt, ingestion.receivedAt);
-  const again = judge({ facts: new EventFacts(event, happened) }, features, rules);
+  const { answers, risk: again } = replay(
+    {
+      event: JSON.parse(body) as TransactionEvent,
+      at: Math.min(occurredAt, receivedAt),
+      features,
+      ruleScores: scores,
+      evaluatorVersion: risk.evaluatorVersion,
+    },
+    rules,
+  );
   const agrees =
-    Object.keys(points).length === Object.keys(again.risk.rule_scores).length &&
-    Object.entries(points).every(([rule, each]) => again.risk.rule_scores[rule] === each);
+    again.score === risk.score &&
+    again.level === risk.level &&
+    again.decision === risk.decision &&
+    Object.keys(scores).length === Object.keys(again.rule_scores).length &&
+    Object.entries(scores).every(([name, each]) => again.rule_scores[name] === each);
   return {
     replay: agrees ? 'AGREES' : 'DIFFERS',
     rules: rules.rules.map(({ rule }, index) => ({
       rule: rule.id,
       reason: rule.reason,
-      answer: again.answers[index] ?? 'ERROR',
+      answer: answers[index] ?? 'ERROR',
       points: rule.points,
-      counted: points[rule.id] !== undefined,
+      counted: scores[rule.id] !== undefined,
       thresholds: { ...rule.limits },
     })),
   };

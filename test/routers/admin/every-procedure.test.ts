@@ -27,6 +27,14 @@ const OF_OPERATORS = new Set([
   'webhooks.disable',
   'webhooks.resend',
   'webhooks.recover',
+  'rules.save_draft',
+  'rules.test',
+  'rules.backtest',
+  'rules.shadow',
+  'rules.stop_shadow',
+  'rules.rollback',
+  'lists.put',
+  'lists.remove',
 ]);
 
 /** Queries that viewers may not call. */
@@ -36,6 +44,29 @@ const STEPS = WALKS.flatMap(({ steps }) => steps);
 const QUERY_INPUTS = Object.assign({}, ...WALKS.map(({ queries }) => queries)) as NonNullable<
   (typeof WALKS)[number]['queries']
 >;
+
+/** The ends of what texts and numbers may say; whatever a field takes of them must not be more than the database can hold. */
+const EXTREMES: readonly unknown[] = [
+  '0001-01-01T00:00:00Z',
+  '9999-12-31T23:59:59.999Z',
+  '0000-01',
+  '9999-12',
+  '999999999999999999',
+  'ing_9223372036854775807',
+  'ing_9223372036854775808',
+  't.999999999999999999.999999999999999999',
+  'j.999999999999999999.1',
+  '999999999999999.1',
+  '%_\\',
+  '\u0000',
+  '\ud800',
+  'x'.repeat(5_000),
+  -1,
+  9_007_199_254_740_991,
+  {},
+  [],
+  null,
+];
 
 /** True where a query can be narrowed to one Site. */
 function takesSite(path: string): boolean {
@@ -172,6 +203,24 @@ describe('admin: every procedure', () => {
         const answer = JSON.stringify(await call(lowestRole(path), path, input));
         expect(await entries()).to.have.length(count);
         if (narrowed || given !== undefined) expect(answer).to.not.include(neighbour.code);
+      });
+    }
+
+    for (const path of pathsOf('query')) {
+      it(`${path} answers or refuses the ends of every field, and never fails`, async () => {
+        const required = { ...((await QUERY_INPUTS[path]?.(one)) as object | undefined) };
+        const base = takesSite(path) ? { site_code: one.code, ...required } : required;
+        const schema = PROCEDURES.find((procedure) => procedure.path === path)?.input;
+        for (const field of Object.keys((schema as z.ZodObject | undefined)?.shape ?? {})) {
+          for (const value of EXTREMES) {
+            const answer = call('administrator', path, { ...base, [field]: value });
+            const error: unknown = await answer.then(() => undefined, String);
+            expect(error, `${field} ${JSON.stringify(value).slice(0, 40)}`).to.satisfy(
+              (text: unknown) =>
+                text === undefined || /TRPCError: (?!The call could)/.test(String(text)),
+            );
+          }
+        }
       });
     }
 

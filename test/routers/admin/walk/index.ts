@@ -6,6 +6,7 @@ import { ingestionsWalk } from './ingestions.ts';
 import { modelsWalk } from './models.ts';
 import { operatorsWalk } from './operators.ts';
 import { reportsWalk } from './reports.ts';
+import { listsWalk, rulesWalk } from './rules.ts';
 import { sitesWalk } from './sites.ts';
 import { tasksWalk } from './tasks.ts';
 import { webhooksWalk } from './webhooks.ts';
@@ -21,6 +22,8 @@ export const WALKS: readonly RouterWalk[] = [
   tasksWalk,
   webhooksWalk,
   reportsWalk,
+  rulesWalk,
+  listsWalk,
   modelsWalk,
   importsWalk,
   operatorsWalk,
