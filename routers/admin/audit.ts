@@ -63,7 +63,7 @@ const list = viewerProcedureTaking('address')
         }),
         from: instantField('At or after').optional(),
         to: instantField('Before').optional(),
-        cursor: cursorOf(/^\d{1,15}\.[1-9]\d{0,17}$/).optional(),
+        cursor: cursorOf(/^\d{1,14}\.[1-9]\d{0,17}$/).optional(),
         limit: Limit,
       })
       .meta({ description: 'Searches who changed what, and failed logins, newest first.' }),

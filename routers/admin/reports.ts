@@ -88,7 +88,12 @@ interface PeriodInput {
   readonly to?: string | undefined;
 }
 
-/** The Site, and a period cut at whole hours or days so that it means whole sums. @throws TRPCError */
+/**
+ * The Site, and a period cut at whole hours or days so that it means whole sums. It lies between 1970 and the present:
+ * there are no sums elsewhere, and far years would be more than the database can hold.
+ *
+ * @throws TRPCError
+ */
 async function periodOf(
   { services }: Pick<AdminContext, 'services'>,
   input: PeriodInput,
@@ -97,14 +102,16 @@ async function periodOf(
   const em = services.orm.em.fork();
   const site = input.site_code === undefined ? undefined : await findSite(em, input.site_code);
   // The present hour or day belongs to it, also in its very first millisecond.
-  const end = input.to === undefined ? services.clock.now() + 1 : instantMs(input.to);
+  const present = services.clock.now() + 1;
+  const end = input.to === undefined ? present : Math.min(instantMs(input.to), present);
   const to = Math.ceil(end / unit.ms) * unit.ms;
-  const from =
-    input.from === undefined
-      ? to - unit.fallbackMs
-      : Math.floor(instantMs(input.from) / unit.ms) * unit.ms;
+  const begin = input.from === undefined ? to - unit.fallbackMs : instantMs(input.from);
+  const from = Math.max(Math.floor(begin / unit.ms) * unit.ms, 0);
   if (from >= to) {
-    throw new TRPCError({ code: 'BAD_REQUEST', message: 'from must be before to.' });
+    throw new TRPCError({
+      code: 'BAD_REQUEST',
+      message: 'from must be before to, and both between 1970 and now.',
+    });
   }
   if (to - from > unit.longestMs) {
     throw new TRPCError({
@@ -326,6 +333,12 @@ const slo = viewerProcedure
     const now = ctx.services.clock.now();
     const month = input.month ?? toIso(now).slice(0, 7);
     const from = Date.parse(`${month}-01T00:00:00Z`);
+    if (from < 0 || from > now) {
+      throw new TRPCError({
+        code: 'BAD_REQUEST',
+        message: 'month must not be before 1970-01 or after the present one.',
+      });
+    }
     const start = new Date(from);
     const to = Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1, 1);
     const present = from <= now && now < to;

@@ -1,3 +1,4 @@
+import { TRPCError } from '@trpc/server';
 import { expect } from 'chai';
 import type { z } from 'zod';
 import { operationsOf } from '../../../openapi/operations.ts';
@@ -213,12 +214,12 @@ describe('admin: every procedure', () => {
         const schema = PROCEDURES.find((procedure) => procedure.path === path)?.input;
         for (const field of Object.keys((schema as z.ZodObject | undefined)?.shape ?? {})) {
           for (const value of EXTREMES) {
-            const answer = call('administrator', path, { ...base, [field]: value });
-            const error: unknown = await answer.then(() => undefined, String);
-            expect(error, `${field} ${JSON.stringify(value).slice(0, 40)}`).to.satisfy(
-              (text: unknown) =>
-                text === undefined || /TRPCError: (?!The call could)/.test(String(text)),
+            const code = await call('administrator', path, { ...base, [field]: value }).then(
+              () => 'answered',
+              (error: unknown) => (error instanceof TRPCError ? error.code : String(error)),
             );
+            const what = `${field}: ${JSON.stringify(value).slice(0, 40)}`;
+            expect(code, what).to.be.oneOf(['answered', 'BAD_REQUEST', 'NOT_FOUND']);
           }
         }
       });

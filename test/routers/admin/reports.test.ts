@@ -159,6 +159,11 @@ describe('admin: reports', () => {
       const refused = await refusalOf(viewer.reports.overview({ from, to }));
       expect([refused.code, refused.message.includes(part)]).to.deep.equal(['BAD_REQUEST', true]);
     }
+    const future = await viewer.reports.overview({ to: '9999-12-31T23:59:59Z' });
+    expect(future.to).to.equal('2026-03-10T13:00:00.000Z');
+    for (const month of ['1969-12', '2026-04', '9999-12']) {
+      expect((await refusalOf(viewer.reports.slo({ month }))).message).to.include('1970-01');
+    }
     const missing = await refusalOf(viewer.reports.rule_quality({ site_code: 'nobody' }));
     expect(missing.code).to.equal('NOT_FOUND');
   });
