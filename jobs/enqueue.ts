@@ -6,8 +6,12 @@ import { evaluationJobId } from '../ledger/ids.ts';
 import type { LedgerRef } from '../ledger/load-batch.ts';
 import { EVALUATE } from './queues.ts';
 
-const jobOf = (ref: LedgerRef): { id: string; data: EvaluateJob } => ({
+/** The group is the Site: workers look past the jobs of one that has too many (claim-turns.ts). */
+const jobOf = (
+  ref: LedgerRef,
+): { id: string; data: EvaluateJob; group: { readonly id: string } } => ({
   id: evaluationJobId(ref.ingestionId),
+  group: { id: String(ref.siteId) },
   data: { site_id: String(ref.siteId), ingestion_id: String(ref.ingestionId) },
 });
 

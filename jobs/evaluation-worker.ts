@@ -9,6 +9,7 @@ import { failureKind } from '../ledger/failures.ts';
 import type { BatchRow, LedgerRef } from '../ledger/load-batch.ts';
 import type { Transaction } from '../ledger/transactions.ts';
 import { attemptErrorOf } from './attempt-error.ts';
+import { ClaimTurns, type ClaimedJob } from './claim-turns.ts';
 import {
   judgeBatch,
   readBatch,
@@ -60,8 +61,10 @@ export interface EvaluationWorkerOptions extends BatchParts {
   readonly share?: () => number;
 }
 
+type ClaimedEvaluation = Job<unknown> & ClaimedJob & { retryCount: number };
+
 interface Claim {
-  readonly job: Job<unknown> & { retryCount: number };
+  readonly job: ClaimedEvaluation;
   readonly ref: LedgerRef;
 }
 
@@ -84,6 +87,7 @@ class ClaimLost extends Error {
  */
 export class EvaluationWorker {
   readonly #options: EvaluationWorkerOptions;
+  readonly #turns: ClaimTurns<ClaimedEvaluation>;
   readonly #known = new KnownStates();
   readonly #stopping = new AbortController();
   #wake: AbortController | undefined;
@@ -92,6 +96,14 @@ export class EvaluationWorker {
 
   constructor(options: EvaluationWorkerOptions) {
     this.#options = options;
+    this.#turns = new ClaimTurns(
+      (batchSize, ignoreGroups) =>
+        options.boss.fetch(EVALUATE, {
+          batchSize,
+          ...(ignoreGroups.length === 0 ? {} : { ignoreGroups: [...ignoreGroups] }),
+        }),
+      BATCH,
+    );
   }
 
   /** Begins to claim jobs. */
@@ -166,9 +178,9 @@ export class EvaluationWorker {
 
   async #claim(): Promise<Claim[]> {
     const { boss } = this.#options;
-    const jobs = await boss.fetch<unknown>(EVALUATE, { batchSize: BATCH });
+    const jobs = await this.#turns.next();
     const claims: Claim[] = [];
-    for (const job of jobs as (Job<unknown> & { retryCount: number })[]) {
+    for (const job of jobs) {
       const data = EvaluateJob.safeParse(job.data);
       if (data.success) {
         const { site_id, ingestion_id } = data.data;
