@@ -435,7 +435,7 @@ const list = viewerProcedure
     z
       .strictObject({
         site_code: ScopeIn,
-        cursor: cursorOf(/^[1-9]\d{0,9}$/).optional(),
+        cursor: cursorOf(/^[1-9]\d{0,8}$/).optional(),
         limit: Limit,
       })
       .meta({
