@@ -4,7 +4,7 @@ export function columns(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`.trimEnd()).join('\n');
 }
 
-/** An answer for people: a list as a table, an object as lines, with the way to the next page. */
+/** An answer for people: a list as a table, an object as lines and sections, with the way to the next page. */
 export function show(result: unknown): string {
   if (!isRecord(result)) return cell(result);
   const { items, next_cursor: next } = result;
@@ -12,17 +12,63 @@ export function show(result: unknown): string {
     const more = typeof next === 'string' ? `\n\nMore: --cursor ${cell(next)}` : '';
     return `${items.length === 0 ? 'Nothing to show.' : tableOf(items)}${more}`;
   }
-  const tables: string[] = [];
+  return sectionsOf(result).join('\n\n');
+}
+
+/** Terminal columns of a line that holds more than one value. */
+const LINE_COLUMNS = 120;
+
+/** An object with more values than these is shown in several columns. */
+const LONG = 40;
+
+/**
+ * An object as lines, then what is too large for a line in sections of its own: a list of objects as a table, a list of
+ * texts line by line, an object by this same rule.
+ *
+ * @param title the fields that lead to it
+ */
+function sectionsOf(record: Readonly<Record<string, unknown>>, title = ''): string[] {
   const lines: [string, string][] = [];
-  for (const [name, value] of Object.entries(result)) {
+  const sections: string[] = [];
+  for (const [name, value] of Object.entries(record)) {
+    const heading = cell(title === '' ? name : `${title}.${name}`);
     if (Array.isArray(value) && value.length > 0 && value.every(isRecord)) {
-      tables.push(`${name}\n${tableOf(value)}`);
+      sections.push(`${heading}\n${tableOf(value)}`);
+    } else if (Array.isArray(value) && isLarge(value)) {
+      sections.push([heading, ...value.map((item) => `  ${cell(item)}`)].join('\n'));
+    } else if (isRecord(value) && isLarge(value)) {
+      sections.push(...sectionsOf(value, heading));
     } else {
-      lines.push([name, cell(value)]);
+      lines.push([cell(name), cell(value)]);
     }
   }
-  return [columns(lines), ...tables].filter((part) => part !== '').join('\n\n');
+  if (lines.length === 0) return sections;
+  const shown = lines.length > LONG ? sideBySide(lines) : columns(lines);
+  return [title === '' ? shown : `${title}\n${shown}`, ...sections];
 }
+
+const isLarge = (value: object): boolean => widthOf(textOf(value)) > LINE_COLUMNS;
+
+/** Lines of two columns, several beside each other, read from the top to the bottom. */
+function sideBySide(lines: readonly (readonly [string, string])[]): string {
+  const nameWidth = Math.max(...lines.map(([name]) => widthOf(name)));
+  const texts = lines.map(([name, text]) => `  ${padded(name, nameWidth)}  ${text}`);
+  const width = Math.max(...texts.map(widthOf));
+  const rows = Math.ceil(texts.length / Math.max(1, Math.floor(LINE_COLUMNS / width)));
+  return texts
+    .slice(0, rows)
+    .map((_, row) =>
+      texts
+        .filter((_text, index) => index % rows === row)
+        .map((text) => padded(text, width))
+        .join('')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+const padded = (text: string, width: number): string =>
+  text + ' '.repeat(Math.max(0, width - widthOf(text)));
 
 function tableOf(rows: readonly unknown[]): string {
   const records = rows.map((row) => (isRecord(row) ? row : { value: row }));
@@ -33,7 +79,7 @@ function tableOf(rows: readonly unknown[]): string {
   );
   const draw = (line: readonly string[]): string =>
     line
-      .map((text, column) => text + ' '.repeat((widths[column] ?? 0) - widthOf(text)))
+      .map((text, column) => padded(text, widths[column] ?? 0))
       .join('  ')
       .trimEnd();
   const [head = [], ...body] = lines;
@@ -78,15 +124,25 @@ const cell = (value: unknown): string => textOf(value).replaceAll(CONTROLS, '\uf
 /** A value on one line, without the noise of JSON. */
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return '-';
+  if (Array.isArray(value) && value.length === 0) return '-';
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) {
     return value.map(textOf).join(value.some((item) => isRecord(item)) ? '; ' : ', ');
   }
+  if (typeof value === 'number') return numberText(value);
   if (!isRecord(value)) return JSON.stringify(value);
   return Object.entries(value)
     .map(([name, inner]) => `${name}=${textOf(inner)}`)
     .join(' ');
 }
+
+/** Shares and means to four digits, which is what people compare; --json has all of them. */
+const numberText = (value: number): string =>
+  String(
+    Number.isInteger(value)
+      ? value
+      : Number(Math.abs(value) < 1 ? value.toPrecision(4) : value.toFixed(3)),
+  );
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

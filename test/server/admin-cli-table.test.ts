@@ -40,6 +40,47 @@ describe('what the admin command line prints on a terminal', () => {
     );
   });
 
+  it('what is too large for a line has a section of its own: an event is explained in lines, not in one', () => {
+    const features = Object.fromEntries(
+      Array.from({ length: 300 }, (_, index) => [`card_attempts_${index}`, index]),
+    );
+    const reasons = Array.from({ length: 3 }, (_, index) => `${index} declines `.repeat(5).trim());
+    const rules = [{ rule: 'velocity', answer: 'HIT', thresholds: { limit: 4 } }];
+    const lines = show({
+      ingestion_id: 'ing_1',
+      story: [{ what: 'ACCEPTED' }],
+      evaluation: { score: 98, reasons, features, rules, model: null },
+    }).split('\n');
+    expect(Math.max(...lines.map((line) => line.length))).to.be.at.most(120);
+    for (const line of [
+      '  ingestion_id  ing_1',
+      'evaluation',
+      '  score  98',
+      'evaluation.reasons',
+      `  ${reasons[2]}`,
+      'evaluation.rules',
+      'velocity  HIT     limit=4',
+    ]) {
+      expect(lines).to.include(line);
+    }
+    const from = lines.indexOf('evaluation.features');
+    const shown = lines
+      .slice(from + 1, lines.indexOf('', from))
+      .join(' ')
+      .split(/ {2,}/)
+      .slice(1);
+    expect(shown).to.have.length(600);
+    for (const [name, value] of Object.entries(features)) {
+      expect(shown[shown.indexOf(name) + 1]).to.equal(String(value));
+    }
+  });
+
+  it('whole numbers are whole, and shares as long as people compare them', () => {
+    const items = [{ amount: 129_000_001, share: 28 / 37, mean: 54_321_098.51237, least: 1e-7 }];
+    const row = show({ items, next_cursor: null }).split('\n')[2];
+    expect(row?.split(/ +/)).to.deep.equal(['129000001', '0.7568', '54321098.512', '1e-7']);
+  });
+
   it('no stored text can steer the terminal', () => {
     const shown = show({ items: [{ name: 'a\u001b[2J\r\n\u202eb\u0007' }], next_cursor: null });
     expect(shown.split('\n')[2]).to.equal('a�[2J���b�');
