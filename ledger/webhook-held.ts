@@ -7,8 +7,8 @@ import type { DeliveryRef } from './webhook-ids.ts';
  * endpoint is down, slow or waiting to be verified, so that nobody else's deliveries queue behind them.
  */
 
-/** Days back that held and waiting deliveries are looked for; longer than any of them lives. */
-const DAYS_BACK = 40;
+/** Days back that held and waiting deliveries are looked for; longer than WEBHOOK_RETENTION_DAYS can let them live. */
+const DAYS_BACK = 400;
 
 const iso = (at: number): string => new Date(at).toISOString();
 const since = (now: number): string => iso(now - DAYS_BACK * 86_400_000);

@@ -86,7 +86,8 @@ const SETTINGS = {
     .meta({
       says: 'WEBHOOK_RETRY_SECONDS must be 1 to 20 whole numbers from 1 to 604800, such as 5,300,1800',
     }),
-  WEBHOOK_RETENTION_DAYS: integer('WEBHOOK_RETENTION_DAYS', 7, 36_500, 35),
+  // What happens while an endpoint is off is promised for 30 days; held deliveries are looked for over 400.
+  WEBHOOK_RETENTION_DAYS: integer('WEBHOOK_RETENTION_DAYS', 30, 366, 35),
   EVALUATION_RETRY_LIMIT: integer('EVALUATION_RETRY_LIMIT', 0, 50, 5),
   EVALUATION_RETRY_DELAY_SECONDS: integer('EVALUATION_RETRY_DELAY_SECONDS', 1, 3600, 2),
   PAYLOAD_RETENTION_DAYS: integer('PAYLOAD_RETENTION_DAYS', 1, 36_500, 400),
@@ -123,6 +124,12 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Sett
   if (settings.DATABASE_URL !== undefined && settings.SECRETS_KEY === undefined) {
     throw new ConfigError(
       'SECRETS_KEY (base64 of 32 bytes) must be set together with DATABASE_URL, so that all processes share it and it outlives this machine.',
+    );
+  }
+  const schedule = settings.WEBHOOK_RETRY_SECONDS.reduce((sum, seconds) => sum + seconds, 0);
+  if (2 * schedule > settings.WEBHOOK_RETENTION_DAYS * 86_400) {
+    throw new ConfigError(
+      'WEBHOOK_RETRY_SECONDS must add up to at most half of WEBHOOK_RETENTION_DAYS: a receiver may double each wait, and what is older than that is dropped.',
     );
   }
   return Object.freeze(settings);

@@ -58,12 +58,20 @@ describe('SECRETS_KEY', () => {
       ['WEBHOOK_RETRY_SECONDS', '5,,300'],
       ['WEBHOOK_RETRY_SECONDS', '0'],
       ['WEBHOOK_ALLOW_PRIVATE_NETWORKS', 'yes'],
-      ['WEBHOOK_RETENTION_DAYS', '1'],
+      ['WEBHOOK_RETENTION_DAYS', '29'],
+      ['WEBHOOK_RETENTION_DAYS', '367'],
     ] as const) {
       expect(() => readSettings({ ...settings, SECRETS_KEY: key(1), [name]: value })).to.throw(
         name,
       );
     }
+  });
+
+  it('lets no schedule of webhooks outlast what it delivers', () => {
+    const waits = (days: number): string => Array.from({ length: days }, () => 86_400).join(',');
+    const read = (days: number) => () => readSettings({ WEBHOOK_RETRY_SECONDS: waits(days) });
+    expect(read(17)).not.to.throw();
+    expect(read(18)).to.throw(/^WEBHOOK_RETRY_SECONDS must add up to at most half/);
   });
 
   it('is made and kept beside the embedded database, readable by its owner only, and never made anew', () => {
