@@ -149,6 +149,11 @@ export class RuleSource {
     await recordShadowAnswers(db, answers, now);
   }
 
+  /** Shares what rules have blocked with the other workers; done once a second while it is started. */
+  shareCounts(): Promise<void> {
+    return this.#caps.share(this.#options.transaction, this.#options.clock.now());
+  }
+
   #batchOf(siteId: bigint, rules: CompiledRuleSet, lists: SiteLists | undefined): RulesOfBatch {
     const now = this.#options.clock.now();
     const caps = this.#caps.begin(siteId, rules.blockCap, now);
@@ -253,6 +258,6 @@ export class RuleSource {
       this.#said = marks;
     }
     this.#beats += 1;
-    await this.#caps.share(transaction, clock.now());
+    await this.shareCounts();
   }
 }

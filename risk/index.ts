@@ -15,7 +15,12 @@ export { NO_LABELS, type EntityLabels, type LabelDay } from './labels.ts';
 export { absorb } from './features/absorb.ts';
 export { decodeState, encodeState } from './features/codec.ts';
 export { computeFeatures } from './features/compute.ts';
-export { FEATURES, FEATURES_VERSION, type FeatureDefinition } from './features/definitions.ts';
+export {
+  featurePosition,
+  FEATURES,
+  FEATURES_VERSION,
+  type FeatureDefinition,
+} from './features/definitions.ts';
 export type { EntityState } from './features/state.ts';
 export { decodeFeatures, encodeFeatures, featureValue, type Features } from './features/vector.ts';
 export { compileRuleSet, composeRuleSets, type CompiledRuleSet } from './rules/compile.ts';
