@@ -5,7 +5,7 @@ import { entityColumns, entityName, type EntityKey } from './entity-states.ts';
 const MS_PER_DAY = 86_400_000;
 
 /** The day that stands for the sums of all days: the last of an entity's key range, so that one range has both. */
-const ALL_DAYS = 2_147_483_647;
+export const ALL_DAYS = 2_147_483_647;
 
 /** Days of arrival that features look back on, and one more for events that are a little late. */
 const DAYS_BACK = 32;

@@ -1,9 +1,13 @@
 import { expect } from 'chai';
-import { siteEvaluators } from '../../jobs/evaluators.ts';
+import { defaultEvaluators, siteEvaluators } from '../../jobs/evaluators.ts';
 import { importBatch } from '../../jobs/import-batch.ts';
 import { ModelSource } from '../../jobs/site-models.ts';
 import type { Db } from '../../ledger/database.ts';
 import { createIdSource } from '../../ledger/ids.ts';
+import {
+  rebuildLabelSums,
+  type RebuiltLabelSums,
+} from '../../server/rebuild/rebuild-label-sums.ts';
 import { rebuildStates, type Rebuilt } from '../../server/rebuild/rebuild-states.ts';
 import { NOON, startAdminService, type AdminService } from '../routers/admin/admin-service.ts';
 import { makePast } from '../support/past.ts';
@@ -15,6 +19,69 @@ describe('a rebuild from the ledger', () => {
     service = await startAdminService();
   });
   after(() => service.close());
+
+  it('gives the sums of labels that were counted one by one, and mends those that differ', async () => {
+    const { database, services } = service;
+    const site = await createSite(database, { customerType: 'MULTI_MERCHANT' });
+    const { credentialId } = await site.issue();
+    const target = {
+      siteId: BigInt(site.siteId),
+      credentialId: BigInt(credentialId),
+      defaultSubject: 'none',
+    };
+    const { events, labels } = makePast(200, NOON, 5);
+    const others = events.slice(0, 40).map(({ id, at }, i) => ({
+      sourceEventId: id,
+      outcomeLabel: i % 2 === 0 ? ('CHARGEBACK_CONFIRMED' as const) : ('FALSE_POSITIVE' as const),
+      // Half a second more, and before the event: both are rounded.
+      labelledAt: at + (i - 3) * 86_400_000 + 500,
+    }));
+    const evaluators = defaultEvaluators();
+    const ids = createIdSource();
+    for (const slice of [
+      { events, labels: [] },
+      ...[...labels, ...others].map((label) => ({ events: [], labels: [label] })),
+    ]) {
+      await services.orm.em
+        .fork()
+        .transactional((em) =>
+          importBatch(em.getKysely(), { ids, target, evaluators }, slice, NOON),
+        );
+    }
+    const rebuild = (write: boolean): Promise<RebuiltLabelSums> =>
+      rebuildLabelSums({ url: database.ownerUrl, write, siteCode: site.code });
+    const counted = { labels: labels.length + 40, uncounted: 0, differing: 0, written: 0 };
+    expect(await rebuild(false)).to.deep.equal(counted);
+    const sums = (): Promise<unknown[]> =>
+      database.query('select * from entity_label_day where site_id = $1 order by 2, 3, 4', [
+        site.siteId,
+      ]);
+    const before = await sums();
+
+    await database.query(
+      `update entity_label_day set frauds = frauds + 1 where site_id = $1 and entity_kind = 'merchant'`,
+      [site.siteId],
+    );
+    await database.query(
+      `delete from entity_label_day where site_id = $1 and entity_kind = 'customer'`,
+      [site.siteId],
+    );
+    await database.query(
+      `insert into entity_label_day select site_id, entity_kind, gen_random_uuid(), day, 1, 0, 0, null, null, 0
+       from entity_label_day where site_id = $1 limit 1`,
+      [site.siteId],
+    );
+    await database.query('alter table entity_label disable trigger user');
+    await database.query(`delete from entity_label where site_id = $1 and entity_kind = 'card'`, [
+      site.siteId,
+    ]);
+    const found = await rebuild(true);
+    expect(found.uncounted).to.equal(labels.length + 40);
+    expect(found.differing).to.be.greaterThan(20);
+    expect(found.written).to.equal(found.uncounted + found.differing);
+    expect(await rebuild(false)).to.deep.equal(counted);
+    expect(await sums()).to.deep.equal(before);
+  }).timeout(60_000);
 
   it('gives the histories that evaluation left, to the last digit, and mends those that differ', async () => {
     const { database, services } = service;
@@ -46,7 +113,7 @@ describe('a rebuild from the ledger', () => {
       rebuildStates({
         url: database.ownerUrl,
         write,
-        siteCode: undefined,
+        siteCode: site.code,
         entitiesAtOnce: 300,
         onProgress: (done, total) => seen.push(done / total),
       });
