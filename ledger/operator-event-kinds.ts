@@ -9,6 +9,8 @@ export const OPERATOR_EVENT_KINDS = {
     'The sweeper found accepted events without evaluation, job or dead letter, and queued them again.',
   task_failed: 'Long work ended with an error; tasks.status has it.',
   webhook_endpoint_activated: 'An endpoint answered its challenge and gets deliveries.',
+  webhook_challenge_failed:
+    'An endpoint did not answer its challenge in any attempt: it stays PENDING until webhooks.activate.',
   webhook_endpoint_disabled: 'An endpoint was turned off because of how it answers.',
   model_learned: 'A training made a new model.',
   model_not_learned: 'A training made none, because labels are too few.',

@@ -1,5 +1,6 @@
 import { fromKysely, type Job, type PgBoss } from 'pg-boss';
 import type { Db } from '../../ledger/database.ts';
+import { raiseOperatorEvent } from '../../ledger/operator-events.ts';
 import {
   activateByChallenge,
   disableEndpoint,
@@ -78,7 +79,7 @@ export async function settle(
       const endpoint = { ...settlement, urlVersion };
       if (await disableEndpoint(db, endpoint, 'GONE', now)) await lookAtHeld(db, [endpoint], now);
     }
-    if (settlement.challenge === true && isMoved(settlement)) await activate(db, settlement, now);
+    if (settlement.challenge === true && isMoved(settlement)) await conclude(db, settlement, now);
   }
   return moved;
 }
@@ -188,10 +189,21 @@ async function applyExperience(
   }
 }
 
-/** The answer to the newest challenge activates; what was held for the endpoint goes out. */
-async function activate(db: Db, settlement: Settlement, now: number): Promise<void> {
-  if (settlement.outcome?.state !== 'DELIVERED') return;
-  const { siteId, endpointId, eventId } = settlement;
+/**
+ * The answer to the newest challenge activates; what was held for the endpoint goes out. Where none has come at the end
+ * of the schedule, operators hear of it: more and more may be held meanwhile.
+ */
+async function conclude(db: Db, settlement: Settlement, now: number): Promise<void> {
+  const { siteId, endpointId, eventId, outcome, urlVersion } = settlement;
+  if (outcome?.failure === 'EXHAUSTED' && urlVersion !== undefined) {
+    await raiseOperatorEvent(db, {
+      siteId,
+      kind: 'webhook_challenge_failed',
+      subject: `endpoint ${endpointId}`,
+      at: now,
+    });
+  }
+  if (outcome?.state !== 'DELIVERED') return;
   const endpoint = { siteId, endpointId };
   if (!(await activateByChallenge(db, endpoint, eventId, now))) return;
   await writeHealth(db, [{ ...UNKNOWN_HEALTH, ...endpoint, probeAt: now, lastSuccessAt: now }]);

@@ -248,6 +248,23 @@ describe('delivery of webhooks', () => {
       expect(await stateOf(endpointId)).to.equal('PENDING');
     });
 
+    it('that never answers its challenge is told of when the schedule is used up, and stays pending', async () => {
+      const target = await receiver({ behaviour: answer(500) });
+      const { endpointId } = await bench.addEndpoint(target.url);
+      bench.deliver({ waits: [1] });
+      await bench.challenge(endpointId);
+      const told = (): Promise<object[]> =>
+        bench.database.query('select kind, subject from operator_event where site_id = $1', [
+          bench.siteId,
+        ]);
+      await bench.until(async () => (await told()).length > 0, 'the end of the schedule');
+      expect(await told()).to.deep.equal([
+        { kind: 'webhook_challenge_failed', subject: `endpoint ${endpointId}` },
+      ]);
+      expect(await stateOf(endpointId)).to.equal('PENDING');
+      expect(target.received).to.have.length(2);
+    });
+
     it('is turned off by no 410 of a former URL, and what got it is delivered to the present one', async () => {
       let release: () => void = () => undefined;
       const old = await receiver({
