@@ -15,7 +15,9 @@ function fastest(value: unknown, runs = 6): number {
 
 describe('contract/forbidden-data: speed', () => {
   for (const [what, make] of Object.entries(HOSTILE)) {
-    it(`a body full of ${what} is scanned in linear time`, () => {
+    it(`a body full of ${what} is scanned in linear time`, function () {
+      // Quadratic time fails every time; a machine that is busy elsewhere does not.
+      this.retries(3);
       const small = { order: { x: make(BODY / 4) } };
       const large = { order: { x: make(BODY) } };
       fastest(small, 3); // compiled before it is measured

@@ -1,13 +1,17 @@
 /**
- * `npm test`: runs mocha in a process of its own and closes with one line, `N passed, N failed`. Arguments are handed
- * to mocha; files and folders among them replace the whole suite. Exit code 1 on any failure, also when nothing ran.
+ * `npm test`: runs mocha and closes with one line, `N passed, N failed`. Arguments are handed to mocha; files and
+ * folders among them replace the whole suite. Many files are dealt to two processes that run at the same time, each on a
+ * database server of its own: most tests wait more than they work. Exit code 1 on any failure, also when nothing ran.
  */
-import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, globSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { TestResult } from './reporter.ts';
 import { makeTemporaryDirectory, removeAbandoned } from './temporary.ts';
+
+/** Files from which on a second process is worth its start. */
+const FILES_OF_TWO = 24;
 
 const root = join(import.meta.dirname, '..', '..');
 const mocha = join(
@@ -16,47 +20,100 @@ const mocha = join(
   'mocha.js',
 );
 const directory = makeTemporaryDirectory();
-const resultFile = join(directory, 'result.json');
-const child = spawn(
-  process.execPath,
-  [mocha, '--reporter', join(import.meta.dirname, 'reporter.ts'), ...mochaArguments()],
-  { cwd: root, stdio: 'inherit', env: { ...process.env, TEST_RESULT_FILE: resultFile } },
-);
-// A terminal sends Ctrl-C to both; the child stops its database first, and this process waits for it.
+const children: ChildProcess[] = [];
+// A terminal sends Ctrl-C to all; the children stop their databases first, and this process waits for them.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => child.kill(signal));
+  process.on(signal, () => children.forEach((child) => child.kill(signal)));
 }
-const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>(
-  (resolve, reject) => {
-    child.on('error', reject).on('close', (code, signal) => resolve([code, signal]));
-  },
-);
-const result = readResult();
-if (signal !== null) await removeAbandoned();
+
+const flags = process.argv.slice(2).filter((argument) => !existsSync(join(root, argument)));
+const files = testFiles(process.argv.slice(2).filter((argument) => !flags.includes(argument)));
+const hands = deal(files, files.length < FILES_OF_TWO ? 1 : 2);
+const running = hands.map((hand, index) => runHand(hand, index));
+const total = { passed: 0, failed: 0, skipped: 0 };
+for (const hand of running) {
+  const { result, output } = await hand;
+  process.stdout.write(output);
+  total.passed += result.passed;
+  total.failed += result.failed;
+  total.skipped += result.skipped;
+}
 rmSync(directory, { recursive: true, force: true });
-if (result.leaked.length > 0) {
-  console.error(
-    `The test process was kept alive after its last test by: ${result.leaked.join(', ')}.`,
+const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
+console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
+process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0;
+
+/** Every test file, or those named or lying in the folders named. */
+function testFiles(named: readonly string[]): string[] {
+  if (named.length === 0) return globSync('test/**/*.test.ts', { cwd: root }).sort();
+  return named.flatMap((name) =>
+    statSync(join(root, name)).isDirectory()
+      ? globSync(`${name}/**/*.test.ts`, { cwd: root }).sort()
+      : [name],
   );
 }
-const skipped = result.skipped > 0 ? `, ${result.skipped} skipped` : '';
-console.log(`${result.passed} passed, ${result.failed} failed${skipped}`);
-process.exitCode = result.failed > 0 || result.passed === 0 ? 1 : 0;
 
-/** Every test file, or the given files and folders only; other arguments are mocha's. */
-function mochaArguments(): string[] {
-  const given = process.argv.slice(2);
-  const named = given.some((argument) => !argument.startsWith('-') && existsSync(argument));
-  return ['--forbid-only', '--recursive', ...given, ...(named ? [] : ['test/**/*.test.ts'])];
+/** Neighbours go to different hands, so that long ones of a folder are shared out. */
+function deal(all: readonly string[], hands: number): string[][] {
+  return Array.from({ length: hands }, (_, hand) =>
+    all.filter((_, index) => index % hands === hand),
+  );
+}
+
+/** Runs mocha on some files. The first hand prints as it goes; what another one says comes when it is done. */
+async function runHand(
+  hand: readonly string[],
+  index: number,
+): Promise<{ result: TestResult; output: string }> {
+  const resultFile = join(directory, `result-${index}.json`);
+  const child = spawn(
+    process.execPath,
+    [
+      mocha,
+      '--forbid-only',
+      '--reporter',
+      join(import.meta.dirname, 'reporter.ts'),
+      ...flags,
+      ...hand,
+    ],
+    {
+      cwd: root,
+      stdio: index === 0 ? 'inherit' : ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, TEST_RESULT_FILE: resultFile },
+    },
+  );
+  children.push(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+  }
+  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>(
+    (resolve, reject) => {
+      child.on('error', reject).on('close', (code, signal) => resolve([code, signal]));
+    },
+  );
+  if (signal !== null) await removeAbandoned();
+  return { result: readResult(resultFile, code, signal), output };
 }
 
 /** A process that ended badly has failed once more than it could count. */
-function readResult(): TestResult {
+function readResult(
+  resultFile: string,
+  code: number | null,
+  signal: NodeJS.Signals | null,
+): TestResult {
   let result: TestResult = { passed: 0, failed: 0, skipped: 0, leaked: [] };
   try {
     result = JSON.parse(readFileSync(resultFile, 'utf8')) as TestResult;
   } catch {
     console.error('The tests did not run to their end.');
+  }
+  if (result.leaked.length > 0) {
+    console.error(
+      `The test process was kept alive after its last test by: ${result.leaked.join(', ')}.`,
+    );
   }
   if (code === 0 || result.failed > 0) return result;
   console.error(`The test process ended with ${signal ?? `exit code ${code}`}.`);
