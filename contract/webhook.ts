@@ -37,10 +37,13 @@ export function parseWebhookEventId(text: string): string | undefined {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
+/** The form of a delivery's id. The event's digits begin with its time in ms: from e6 on it is past the year 9999. */
+export const DELIVERY_ID = /^dlv_[1-9]\d{0,17}_[0-9a-d][0-9a-f]{31}$/;
+
 /** Names one delivery, an event on its way to an endpoint: `dlv_`, the endpoint's id, the event's 32 digits. */
 export const DeliveryId = z
   .string()
-  .regex(/^dlv_[1-9]\d{0,17}_[0-9a-f]{32}$/, { error: 'must be such as dlv_7_0199e2a4…' })
+  .regex(DELIVERY_ID, { error: 'must be such as dlv_7_0199e2a4…' })
   .meta({ example: 'dlv_7_0199e2a4b7c07d3e9f1a2b3c4d5e6f70' });
 
 /** The public form of a delivery's id. */

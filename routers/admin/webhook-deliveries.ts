@@ -2,6 +2,7 @@ import { TRPCError } from '@trpc/server';
 import { z } from 'zod';
 import { IngestionId, ingestionIdOf } from '../../contract/primitives.ts';
 import {
+  DELIVERY_ID,
   DeliveryId,
   deliveryIdOf,
   parseDeliveryId,
@@ -95,7 +96,7 @@ export const deliveries = viewerProcedure
       .strictObject({
         endpoint_id: EndpointIdIn,
         state: State.optional().meta({ description: 'Where it stands' }),
-        cursor: cursorOf(/^dlv_[1-9]\d{0,17}_[0-9a-f]{32}$/).optional(),
+        cursor: cursorOf(DELIVERY_ID).optional(),
         limit: Limit,
       })
       .meta({ description: 'Lists the deliveries to an endpoint, newest event first.' }),

@@ -438,6 +438,24 @@ describe('admin: webhooks', () => {
       expect((await refusalOf(missing)).code).to.equal('NOT_FOUND');
     });
 
+    it('of no moment that there can be are wrong input, not a fault', async () => {
+      const endpoint = await registerActive(await newSite());
+      const code = async (call: Promise<unknown>) => (await refusalOf(call)).code;
+      for (const [digit, expected] of [
+        ['f', 'BAD_REQUEST'],
+        ['d', 'NOT_FOUND'],
+      ] as const) {
+        const id = `dlv_${endpoint.id}_${digit.repeat(32)}`;
+        expect(await code(operator().webhooks.resend({ delivery_id: id }))).to.equal(expected);
+      }
+      const id = `dlv_${endpoint.id}_${'f'.repeat(32)}`;
+      expect(await code(viewer().webhooks.attempts({ delivery_id: id }))).to.equal('BAD_REQUEST');
+      const page = viewer().webhooks.deliveries({ endpoint_id: endpoint.id, cursor: id });
+      expect(await code(page)).to.equal('BAD_REQUEST');
+      const none = { delivery_id: `dlv_${endpoint.id}_${'d'.repeat(32)}` };
+      expect((await viewer().webhooks.attempts(none)).items).to.deep.equal([]);
+    });
+
     it('show their newest attempt, and webhooks.attempts all of them', async () => {
       const endpoint = await registerActive(await newSite());
       service.clock.at += 500;
