@@ -84,7 +84,7 @@ export function toRuleSet(
 export function problemsOfRules(set: RuleSet, forAll: RuleSet | undefined): string[] {
   const problems = compileRuleSet(set).problems.map(({ rule, where, message, start }) => {
     const index = set.rules.findIndex(({ id }) => id === rule);
-    const place = index === -1 ? where : `rules.${index}.${where}`;
+    const place = index === -1 ? `content.${where}` : `content.rules[${index}].${where}`;
     const at = start === undefined ? '' : ` at character ${start + 1}`;
     return `${place}${at}: ${message}`;
   });
@@ -93,20 +93,22 @@ export function problemsOfRules(set: RuleSet, forAll: RuleSet | undefined): stri
     for (const [number, { features = {} }] of cases.entries()) {
       const unknown = Object.keys(features).filter((name) => !names.has(name));
       if (unknown.length > 0) {
-        problems.push(`rules.${index}.cases.${number}.features: names what is no feature`);
+        problems.push(
+          `content.rules[${index}].cases[${number}].features: names what is no feature`,
+        );
       }
     }
   }
   if (forAll === undefined) {
-    if (set.without !== undefined) problems.push('without: only for the set of a Site');
+    if (set.without !== undefined) problems.push('content.without: only for the set of a Site');
     return problems;
   }
   const known = new Set(forAll.rules.map(({ id }) => id));
   for (const [index, id] of (set.without ?? []).entries()) {
-    if (!known.has(id)) problems.push(`without.${index}: is no rule for all Sites`);
+    if (!known.has(id)) problems.push(`content.without[${index}]: is no rule for all Sites`);
   }
   if (composeRuleSets(forAll, set).rules.length > 2 * MOST_RULES) {
-    problems.push(`rules: together with those for all Sites more than ${2 * MOST_RULES}`);
+    problems.push(`content.rules: together with those for all Sites more than ${2 * MOST_RULES}`);
   }
   return problems;
 }
