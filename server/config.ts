@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseSecretsKey } from './secrets-key.ts';
 
@@ -31,6 +32,13 @@ const postgresUrl = (name: string) =>
     .refine((value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value))
     .optional()
     .meta({ says: `${name} must be a URL such as postgres://user:password@host:5432/database` });
+
+/** An address, or one with the length of its network's prefix. */
+function isNetwork(text: string): boolean {
+  const [, address = '', prefix = '0'] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const version = isIP(address);
+  return version !== 0 && Number(prefix) <= (version === 6 ? 128 : 32);
+}
 
 const SETTINGS = {
   PORT: integer('PORT', 0, 65_535, 8080),
@@ -94,7 +102,7 @@ const SETTINGS = {
   TRUSTED_PROXIES: z
     .string()
     .transform((value) => value.split(',').map((part) => part.trim()))
-    .refine((parts) => parts.every((part) => /^[0-9a-fA-F.:]+(\/\d{1,3})?$/.test(part)))
+    .refine((parts) => parts.every(isNetwork))
     .default([])
     .meta({ says: 'TRUSTED_PROXIES must be networks such as 10.0.0.0/8,192.0.2.7' }),
   LOG_LEVEL: choice(
@@ -116,6 +124,11 @@ export type Settings = Readonly<z.infer<typeof schema>>;
  */
 export function readSettings(environment: NodeJS.ProcessEnv = process.env): Settings {
   const settings = parseSettings(environment);
+  if (settings.ADMIN_PORT === settings.PORT) {
+    throw new ConfigError(
+      'ADMIN_PORT must differ from PORT; leave it out where both sides share one.',
+    );
+  }
   if (settings.DATABASE_URL !== undefined && settings.ADMIN_TOKEN === undefined) {
     throw new ConfigError(
       'ADMIN_TOKEN (at least 32 characters) must be set together with DATABASE_URL, so that all processes share it.',

@@ -32,7 +32,13 @@ function sentenceOf(error: unknown, settings: Settings | undefined): string | un
   }
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const syscall = error instanceof Error && 'syscall' in error ? error.syscall : undefined;
-  if (syscall !== 'listen' || settings === undefined) return undefined;
+  if (settings === undefined) return undefined;
+  if (syscall === 'mkdir') {
+    return `DATA_DIR cannot be made (${String(code)}); set it to a folder that this user may write.`;
+  }
+  // A name that cannot be found may be the database's as well; that one is not ours to listen on.
+  const looked = error instanceof Error && 'hostname' in error ? error.hostname : undefined;
+  if (syscall !== 'listen' && looked !== settings.HOST) return undefined;
   if (code === 'EADDRINUSE') {
     return `Port ${settings.PORT}${settings.ADMIN_PORT === undefined ? '' : ` or ${settings.ADMIN_PORT}`} is in use; stop the program that listens there or set PORT to another one.`;
   }

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ConfigError, readSettings } from '../../server/config.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { spawnService, untilReady } from '../support/whole-service.ts';
 
@@ -27,6 +28,51 @@ describe('npm start', () => {
     expect(await refusal({ ADMIN_TOKEN: 'secret-but-short' })).to.equal(
       'ADMIN_TOKEN must have at least 32 characters.',
     );
+  });
+
+  it('refuses networks that are none, and one port for both sides, before anything is started', () => {
+    const refusalOf = (environment: Record<string, string>): string => {
+      try {
+        readSettings(environment);
+      } catch (error: unknown) {
+        if (error instanceof ConfigError) return error.message;
+        throw error;
+      }
+      return 'accepted';
+    };
+    for (const network of [
+      '10.0.0.0/33',
+      '2001:db8::/129',
+      'abc',
+      '1.2.3',
+      '10.0.0.0/',
+      '1.2.3.4/8/8',
+      ',',
+    ]) {
+      expect(refusalOf({ TRUSTED_PROXIES: network }), network).to.equal(
+        'TRUSTED_PROXIES must be networks such as 10.0.0.0/8,192.0.2.7.',
+      );
+    }
+    for (const network of ['10.0.0.0/8, 192.0.2.7', '2001:db8::/32,::1', '0.0.0.0/0']) {
+      expect(refusalOf({ TRUSTED_PROXIES: network }), network).to.equal('accepted');
+    }
+    expect(refusalOf({ PORT: '8081', ADMIN_PORT: '8081' })).to.match(/^ADMIN_PORT must differ/);
+  });
+
+  it('says what is wrong with a folder that cannot be made and an address that is not its own', async function () {
+    this.timeout(60_000);
+    expect(await refusal({ DATA_DIR: '/proc/none', ADMIN_TOKEN: '', SECRETS_KEY: '' })).to.match(
+      /^DATA_DIR cannot be made/,
+    );
+    const database = await createTestDatabase();
+    expect(
+      await refusal({
+        DATABASE_URL: database.appUrl,
+        MIGRATION_DATABASE_URL: database.ownerUrl,
+        HOST: '256.1.1.1',
+      }),
+    ).to.match(/^HOST is not an address of this machine/);
+    await database.drop();
   });
 
   it('refuses an unknown option', async () => {
