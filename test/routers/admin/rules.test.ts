@@ -42,23 +42,27 @@ describe('admin: rules', () => {
   it('are refused on save with the rule, the place and the character that is wrong', async () => {
     expect(
       await refusedDraft({ when: 'event.amount_minor >= 10.0 && event.chanel == "POS"' }),
-    ).to.match(/^The rules are wrong: rules\.0\.when at character 37: /);
+    ).to.match(/^The rules are wrong: content\.rules\[0\]\.when at character 37: /);
     expect(await refusedDraft({ when: 'features.card_attempts_1h' })).to.match(
       /must be true or false/,
     );
     expect(await refusedDraft({ applies: 'event.is_payment &&' })).to.match(
-      /rules\.0\.applies at character \d+: /,
+      /content\.rules\[0\]\.applies at character \d+: /,
     );
-    expect(await refusedDraft({ needs: { nothing: 1 } })).to.match(/rules\.0\.needs: /);
-    expect(await refusedDraft({ points: 101 })).to.match(/rules\.0\.points: /);
-    expect(await refusedDraft({}, { without: ['nothing'] })).to.match(/without\.0: is no rule/);
+    expect(await refusedDraft({ needs: { nothing: 1 } })).to.match(/content\.rules\[0\]\.needs: /);
+    expect(await refusedDraft({ points: 101 })).to.match(/content\.rules\[0\]\.points: /);
+    expect(await refusedDraft({}, { without: ['nothing'] })).to.match(
+      /content\.without\[0\]: is no rule/,
+    );
     expect(await refusedDraft({ cases: [{ features: { nothing: 1 }, answer: 'HIT' }] })).to.match(
-      /rules\.0\.cases\.0\.features: names what is no feature/,
+      /content\.rules\[0\]\.cases\[0\]\.features: names what is no feature/,
     );
     expect(await refusedDraft({}, { thresholds: { review: 90, hold: 60, block: 85 } })).to.match(
-      /thresholds: must be integers/,
+      /content\.thresholds: must be integers/,
     );
-    expect(await refusedDraft({ code: 'process.exit()' })).to.match(/rules\.0\.<undeclared>/);
+    expect(await refusedDraft({ code: 'process.exit()' })).to.match(
+      /content\.rules\[0\]\.<undeclared>/,
+    );
     const { items } = await service.as('viewer').rules.list({ site_code: 'acme' });
     expect(items).to.deep.equal([]);
   });
@@ -69,7 +73,9 @@ describe('admin: rules', () => {
       'Of {customer.customer_id}.',
       'Usually {features.card_amount_mean_30d}.',
     ]) {
-      expect(await refusedDraft({ message }), message).to.match(/rules\.0\.message: may not show/);
+      expect(await refusedDraft({ message }), message).to.match(
+        /content\.rules\[0\]\.message: may not show/,
+      );
     }
   });
 
@@ -80,7 +86,7 @@ describe('admin: rules', () => {
       'process.exit == 1',
       `${'event.is_payment && '.repeat(90)}true`,
     ]) {
-      expect(await refusedDraft({ when }), when).to.match(/rules\.0\.when/);
+      expect(await refusedDraft({ when }), when).to.match(/content\.rules\[0\]\.when/);
     }
   });
 
