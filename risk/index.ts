@@ -45,4 +45,4 @@ export {
 } from './evaluate.ts';
 export { decodeModel, probabilityOf, type Model } from './model/model.ts';
 export { modelNamedBy, replay, type StoredJudgement } from './replay.ts';
-export { simulate, type Simulation } from './sandbox.ts';
+export { simulate, type RulesNow, type Simulation } from './sandbox.ts';

@@ -1,9 +1,10 @@
 import { parseInstant } from '../contract/instant.ts';
 import type { RiskDecision } from '../contract/risk.ts';
 import type { TransactionEvent } from '../contract/transaction.ts';
-import { judge } from './evaluate.ts';
-import { readEvent } from './event.ts';
+import { judge, type Circumstances } from './evaluate.ts';
+import { readEvent, type RiskEvent } from './event.ts';
 import { computeFeatures } from './features/compute.ts';
+import type { CompiledRuleSet } from './rules/compile.ts';
 
 /** What a sandbox answer says about risk (contract, section 2.6). */
 export interface Simulation {
@@ -37,11 +38,19 @@ const SIMULATED: Record<RiskDecision, Simulation['decision']> = {
   BLOCK_RECOMMENDED: 'BLOCK',
 };
 
+/** What judges a Site now besides a model. */
+export interface RulesNow {
+  readonly rules: CompiledRuleSet;
+  circumstances(event: RiskEvent): Circumstances;
+}
+
 /**
  * The sandbox's evaluation: forced by token, otherwise the real judgement with no history and no labels. Nothing is
  * kept, so whether an original transaction is known cannot be told and is not judged. Calling twice gives the same.
+ *
+ * @param site  the rules and lists of the Site; absent: the rules that came with the service
  */
-export function simulate(event: TransactionEvent): Simulation {
+export function simulate(event: TransactionEvent, site?: RulesNow): Simulation {
   const forced = FORCED.get(event.payment_method?.token);
   if (forced !== undefined) return forced;
   const at = parseInstant(event.transaction.occurred_at) ?? 0;
@@ -58,6 +67,12 @@ export function simulate(event: TransactionEvent): Simulation {
     () => undefined,
     () => undefined,
   );
-  const { score, decision, reasons } = judge(read, features).risk;
+  const { score, decision, reasons } = judge(
+    read,
+    features,
+    site?.rules,
+    undefined,
+    site?.circumstances(read),
+  ).risk;
   return { risk_score: score, decision: SIMULATED[decision], reasons };
 }

@@ -6,7 +6,7 @@ import type { StateLookUps } from '../ledger/status.ts';
 import type { SecretBox } from '../ledger/secret-box.ts';
 import type { NewTask } from '../ledger/tasks.ts';
 import type { EnqueueDeliveries, RecordWebhookEvents } from '../ledger/webhook-events.ts';
-import type { CompiledRuleSet } from '../risk/index.ts';
+import type { CompiledRuleSet, RulesNow } from '../risk/index.ts';
 
 /** What procedures work with; built in one place (server/wire.ts) and handed in. */
 export interface Services {
@@ -36,6 +36,8 @@ export interface Services {
   ) => Promise<CompiledRuleSet | undefined>;
   /** Days for which payloads are kept: older events are not imported. */
   readonly payloadRetentionDays: number;
+  /** The rules and lists of a Site as they judge now; the sandbox simulates by them. */
+  readonly rulesNow: (siteId: bigint) => Promise<RulesNow>;
   /** Seals and opens the signing secrets of webhooks. */
   readonly secretBox: SecretBox;
   readonly webhooks: WebhookServices;

@@ -14,6 +14,7 @@ import { createBoss, EVALUATE, evaluateQueueOptions } from '../jobs/queues.ts';
 import { webhookQueue } from '../jobs/enqueue-webhooks.ts';
 import { redriveTask } from '../jobs/redrive.ts';
 import { createRulesOf } from '../jobs/rules-of.ts';
+import { RuleSource } from '../jobs/site-rules.ts';
 import { startTask, TaskRunner, type TaskHandler } from '../jobs/tasks.ts';
 import { Loop } from '../jobs/loop.ts';
 import { createReportSumsLoop } from '../jobs/report-sums.ts';
@@ -243,6 +244,7 @@ export function wire(options: WireOptions): Wiring {
       share: () => shareBeside(ingest.load.rows),
     }),
   };
+  const sandboxRules = new RuleSource({ transaction: transactionsOf(orm), clock });
   const tasks = new TaskRunner({
     boss,
     transaction: transactionsOf(orm),
@@ -334,6 +336,7 @@ export function wire(options: WireOptions): Wiring {
         requeueEvaluations: requeue,
         startTask: (db, task) => startTask(boss, db, task),
         rulesOf: createRulesOf(transactionsOf(orm)),
+        rulesNow: (siteId) => sandboxRules.of(siteId),
         payloadRetentionDays: options.retentionDays,
         secretBox: options.secretBox,
         webhooks: {

@@ -84,10 +84,10 @@ const SCORES = `with slice as (
     from evaluation where ${inSlice('evaluated_at')} group by 1, 2, 3
   ) ${addTo('report_score_day', ['day', 'score'], ['events'])}`;
 
-/** rule_scores names the hits that counted, and may hold the model's probability beside them. */
+/** rule_scores names the hits and lists that counted, and may hold the model's probability and lowered scores beside them. */
 const RULE_NAMES = (row: string): string =>
   `cross join lateral jsonb_object_keys(${row}.rule_scores) as rule (rule_id)`;
-const IS_RULE = `rule.rule_id not like 'model%'`;
+const IS_RULE = `rule.rule_id !~ '^(model|cap)_'`;
 
 const RULES = `with slice as (
     select judged.site_id, ${dayOf('judged.evaluated_at')} as day, rule.rule_id, count(*) as hits

@@ -11,7 +11,7 @@ import {
 } from '../../contract/transaction-rules.ts';
 import { TransactionEvent } from '../../contract/transaction.ts';
 import type { Submission } from '../../ledger/submission.ts';
-import { simulate } from '../../risk/sandbox.ts';
+import { simulate, type RulesNow } from '../../risk/sandbox.ts';
 import { idempotentProcedure, type Caller } from '../procedure.ts';
 import { keyHashOf, sha256 } from './fingerprint.ts';
 
@@ -39,7 +39,7 @@ export const submitTransaction = idempotentProcedure('ingest')
     }
     const receivedAt = services.clock.now();
     if (caller.environment === 'sandbox') {
-      return simulated(ctx.requestId, input);
+      return simulated(ctx.requestId, input, await services.rulesNow(caller.siteId));
     }
     const acceptance = await services.ingest.submit(
       submissionOf(caller, ctx.idempotencyKey, input, receivedAt),
@@ -60,8 +60,8 @@ export const submitTransaction = idempotentProcedure('ingest')
     };
   });
 
-function simulated(requestId: string, event: TransactionEvent): SandboxSimulation {
-  const { risk_score, decision, reasons } = simulate(event);
+function simulated(requestId: string, event: TransactionEvent, rules: RulesNow): SandboxSimulation {
+  const { risk_score, decision, reasons } = simulate(event, rules);
   return {
     request_id: requestId,
     environment: 'sandbox',

@@ -71,6 +71,7 @@ export async function startAdminService(): Promise<AdminService> {
     startTask: (db, task) => startTask(boss, db, task),
     rulesOf: createRulesOf((work) => orm.em.fork().transactional((em) => work(em.getKysely()))),
     payloadRetentionDays: 400,
+    rulesNow: () => Promise.reject(new Error('nothing is simulated here')),
     secretBox: createSecretBox([{ id: 'test', key: Buffer.alloc(32, 7) }]),
     webhooks: { ...webhookQueue(boss), allowPrivateNetworks: false },
   };
