@@ -76,6 +76,24 @@ export async function activateByChallenge(
   return true;
 }
 
+/** Tells operators that an endpoint has not answered its newest challenge; of an older one there is nothing to say. */
+export async function reportUnanswered(
+  db: Db,
+  { siteId, endpointId }: EndpointRef,
+  eventId: string,
+  now: number,
+): Promise<void> {
+  const { rows } = await run(
+    db,
+    `select 1 from webhook_endpoint
+     where id = $1 and site_id = $2 and state = 'PENDING' and challenge_event_id = $3::uuid`,
+    [endpointId, siteId, eventId],
+  );
+  if (rows.length === 0) return;
+  const kind = 'webhook_challenge_failed';
+  await raiseOperatorEvent(db, { siteId, kind, subject: `endpoint ${endpointId}`, at: now });
+}
+
 /** Which of the URLs an endpoint has had was answered for. */
 export interface AnsweredUrl extends EndpointRef {
   readonly urlVersion: number;

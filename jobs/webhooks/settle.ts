@@ -1,10 +1,10 @@
 import { fromKysely, type Job, type PgBoss } from 'pg-boss';
 import type { Db } from '../../ledger/database.ts';
-import { raiseOperatorEvent } from '../../ledger/operator-events.ts';
 import {
   activateByChallenge,
   disableEndpoint,
   readUrlVersions,
+  reportUnanswered,
   type AnsweredUrl,
   type EndpointRef,
 } from '../../ledger/webhook-endpoints.ts';
@@ -194,17 +194,10 @@ async function applyExperience(
  * of the schedule, operators hear of it: more and more may be held meanwhile.
  */
 async function conclude(db: Db, settlement: Settlement, now: number): Promise<void> {
-  const { siteId, endpointId, eventId, outcome, urlVersion } = settlement;
-  if (outcome?.failure === 'EXHAUSTED' && urlVersion !== undefined) {
-    await raiseOperatorEvent(db, {
-      siteId,
-      kind: 'webhook_challenge_failed',
-      subject: `endpoint ${endpointId}`,
-      at: now,
-    });
-  }
-  if (outcome?.state !== 'DELIVERED') return;
+  const { siteId, endpointId, eventId, outcome } = settlement;
   const endpoint = { siteId, endpointId };
+  if (outcome?.failure === 'EXHAUSTED') await reportUnanswered(db, endpoint, eventId, now);
+  if (outcome?.state !== 'DELIVERED') return;
   if (!(await activateByChallenge(db, endpoint, eventId, now))) return;
   await writeHealth(db, [{ ...UNKNOWN_HEALTH, ...endpoint, probeAt: now, lastSuccessAt: now }]);
 }
