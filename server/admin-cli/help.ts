@@ -29,7 +29,7 @@ export function overview(commands: readonly Command[]): string {
     '',
     columns(COMMON),
     '',
-    'It calls the service at ADMIN_URL (default http://127.0.0.1:$PORT, PORT 8080) with ADMIN_TOKEN, or with the token',
+    'It calls the service at ADMIN_URL (default http://127.0.0.1 at ADMIN_PORT, PORT or 8080) with ADMIN_TOKEN, or with the token',
     'that the service keeps in DATA_DIR (default ./.data).',
     'Exit codes: 0 done, 1 refused by the service (or the task that --wait followed failed), 2 wrong usage, 3 service not',
     'reachable, 4 the service cannot do it now (database away, too many failed logins): try again.',
