@@ -81,7 +81,7 @@ export class RuleSource {
   #lookedAt = -Infinity;
   #looking: Promise<void> | undefined;
   #inForce = new Map<bigint, Versions>();
-  #sites = new Map<string, Promise<CompiledRuleSet>>();
+  readonly #sites = new Map<string, Promise<CompiledRuleSet>>();
   #said: RuleMarks | undefined;
   #beats = 0;
 
@@ -188,10 +188,25 @@ export class RuleSource {
         versions.set(siteId, { ...versions.get(siteId), [role]: version });
       }
       this.#inForce = versions;
-      this.#sites = new Map();
+      const used = this.#namesInUse();
+      for (const name of this.#sites.keys()) if (!used.has(name)) this.#sites.delete(name);
     }
     this.#marks = marks;
     this.#lookedAt = lookedAt;
+  }
+
+  /** What is compiled stays as long as any Site goes by it: versions never change. */
+  #namesInUse(): Set<string> {
+    const all = this.#inForce.get(ALL_SITES) ?? {};
+    const forAll = [all.LIVE ?? 0, ...(all.SHADOW === undefined ? [] : [all.SHADOW])];
+    const names = new Set(forAll.map(String));
+    for (const [siteId, own] of this.#inForce) {
+      if (siteId === ALL_SITES) continue;
+      for (const version of [own.LIVE, own.SHADOW]) {
+        for (const each of forAll) names.add(nameOf(siteId, each, version ?? 0));
+      }
+    }
+    return names;
   }
 
   /** Sites with the same versions share what is compiled. */
@@ -212,7 +227,7 @@ export class RuleSource {
   }
 
   #compiled(siteId: bigint, all: number, own: number): Promise<CompiledRuleSet> {
-    const name = own === 0 ? String(all) : `${all}/${siteId}/${own}`;
+    const name = nameOf(siteId, all, own);
     const sites = this.#sites;
     let compiled = sites.get(name);
     if (compiled === undefined) {
@@ -261,3 +276,7 @@ export class RuleSource {
     await this.shareCounts();
   }
 }
+
+/** Names what is composed of a version for all Sites and one of a Site. */
+const nameOf = (siteId: bigint, all: number, own: number): string =>
+  own === 0 ? String(all) : `${all}/${siteId}/${own}`;

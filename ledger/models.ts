@@ -136,6 +136,8 @@ export async function findModel(
 
 /** Records a release; every worker follows it within about a second. */
 export async function releaseModel(db: Db, release: NewModelRelease): Promise<void> {
+  // Until the commit: a lower id that commits after a higher one was seen would never be followed.
+  await run(db, `select pg_advisory_xact_lock(hashtextextended('model releases', 0))`);
   await run(
     db,
     `insert into model_release (site_id, role, model_id, kind, released_by, released_at)

@@ -78,8 +78,8 @@ describe('published rules judge on every worker', () => {
     const shown = async (): Promise<Shown> =>
       (await author('rules.get', named)) as unknown as Shown;
     for (;;) {
-      const { live, live_version: live_version, workers } = await shown();
-      expect(live_version).to.equal(version);
+      const { live, live_version: current, workers } = await shown();
+      expect(current).to.equal(version);
       if (live?.following === 2) {
         expect(live.workers).to.equal(2);
         expect(workers.every(({ up_to_date: is }) => is)).to.equal(true);
