@@ -62,6 +62,19 @@ describe('published rules judge on every worker', () => {
   const simulated = async (): Promise<string> =>
     String((await sandbox.submit(large())).body.decision);
 
+  async function turns(
+    ask: () => Promise<string>,
+    decision: string,
+    deadline: number,
+  ): Promise<void> {
+    for (;;) {
+      const seen = await ask();
+      if (seen === decision) return;
+      if (performance.now() > deadline) expect.fail(`still ${seen} instead of ${decision}`);
+      await sleep(100);
+    }
+  }
+
   it('within two seconds, which operators can see, and in the sandbox too; and go as fast', async () => {
     const admin = adminCalls(one.url, ADMIN_TOKEN);
     const { token } = await admin('operators.create', { name: 'author', role: 'operator' });
@@ -91,11 +104,10 @@ describe('published rules judge on every worker', () => {
     // Whoever of the two takes them.
     const decisions = await Promise.all(Array.from({ length: 12 }, decided));
     expect(new Set(decisions)).to.deep.equal(new Set(['BLOCK_RECOMMENDED']));
-    await sleep(Math.max(0, deadline - performance.now()));
-    expect(await simulated()).to.equal('BLOCK');
+    await turns(simulated, 'BLOCK', deadline);
 
     await author('rules.rollback', { ...named, reason: 'a test' });
-    await sleep(WITHIN_MS);
-    expect([await decided(), await simulated()]).to.deep.equal(['ALLOW', 'ALLOW']);
+    await turns(simulated, 'ALLOW', performance.now() + WITHIN_MS);
+    await turns(decided, 'ALLOW', performance.now() + WITHIN_MS);
   }).timeout(30_000);
 });

@@ -12,6 +12,9 @@ import type { Db } from '../../ledger/database.ts';
 import { createIdSource } from '../../ledger/ids.ts';
 import { importEvents, importLabels, type ImportTarget } from '../../ledger/import-events.ts';
 import { insertModel } from '../../ledger/models.ts';
+import type { JsonValue } from '../../ledger/operator-events.ts';
+import { ALL_SITES, releaseRules } from '../../ledger/rule-sets.ts';
+import type { RunningTask } from '../../ledger/tasks.ts';
 import { entitiesOf, featurePosition, FEATURES_VERSION } from '../../risk/index.ts';
 import { encodeModel, modelHash } from '../../risk/model/model.ts';
 import type { TransactionEvent } from '../../contract/transaction.ts';
@@ -130,6 +133,61 @@ describe('rules and lists of a Site', () => {
     return version;
   };
 
+  /** Without the procedure, which wants two administrators. */
+  const releaseForAll = (version: number): Promise<void> =>
+    transaction((db) =>
+      releaseRules(db, {
+        siteId: ALL_SITES,
+        role: 'LIVE',
+        version,
+        kind: 'PUBLISH',
+        reason: null,
+        by: 'test',
+        at: service.clock.at,
+      }),
+    );
+
+  /** The result of a backtest whose process dies whenever it has kept how far it got. */
+  const resumed = async (taskId: string): Promise<JsonValue> => {
+    const [row] = await service.database.query<{ site_id: string; input: JsonValue }>(
+      'select site_id, input from task where id = $1',
+      [taskId],
+    );
+    let position: JsonValue = null;
+    for (let start = 1; start < 10; start++) {
+      let kept = 0;
+      const task: RunningTask = {
+        id: BigInt(taskId),
+        kind: BACKTEST,
+        siteId: BigInt(row?.site_id ?? 0),
+        input: row?.input ?? null,
+        position,
+        done: 0,
+        total: null,
+        createdBy: 'test',
+        start,
+        fruitlessStarts: 0,
+      };
+      try {
+        return await backtestTask(task, {
+          transaction,
+          signal: new AbortController().signal,
+          progress(made) {
+            if (kept > 0) return Promise.reject(new Error('the process died'));
+            if (made.position !== undefined) {
+              kept += 1;
+              position = JSON.parse(JSON.stringify(made.position)) as JsonValue;
+            }
+            return Promise.resolve();
+          },
+        });
+      } catch (error: unknown) {
+        expect(String(error)).to.equal('Error: the process died');
+      }
+    }
+    throw new Error('it never ended');
+  };
+
   before(async () => {
     service = await startAdminService();
   });
@@ -160,6 +218,26 @@ describe('rules and lists of a Site', () => {
       .rules.rollback({ site_code: 'own-rules', reason: 'the end of the test' });
     expect((await judgeOne(target, newWorker(), { amount: 200_000 })).decision).to.equal('ALLOW');
   }).timeout(10_000);
+
+  it('for all Sites judge each of them, beside its own', async () => {
+    const [target, plain] = [await makeTarget('beside'), await makeTarget('plain')];
+    const { version } = await service
+      .as('administrator')
+      .rules.save_draft({ content: { rules: [LARGE] }, comment: 'a test' });
+    await publish('beside', { rules: [{ ...LARGE, id: 'of_the_site', points: 10 }] });
+    await releaseForAll(version);
+    const worker = newWorker();
+    const own = await judgeOne(target, worker, { amount: 200_000 });
+    expect(own.rule_scores).to.deep.equal({ large_amount: 95, of_the_site: 10 });
+    expect(own.evaluator_version).to.match(
+      /\+rules\.global-1\.[0-9a-f]{8}\+site\.1\.[0-9a-f]{8}\+/,
+    );
+    const other = await judgeOne(plain, worker, { amount: 200_000 });
+    expect(other.rule_scores).to.deep.equal({ large_amount: 95 });
+    await releaseForAll(0);
+    const after = await judgeOne(plain, newWorker(), { amount: 200_000 });
+    expect(after.evaluator_version).to.match(/\+rules\.default-/);
+  });
 
   it('tell who of the workers goes by them: an activation is done when all do', async () => {
     await makeTarget('followed');
@@ -372,6 +450,8 @@ describe('rules and lists of a Site', () => {
       'false positive',
       null,
     ]);
+    // Cut off after each slice, and begun again where it was: nothing is counted twice or left out.
+    expect(await resumed(taskId)).to.deep.equal(task.result);
     const [untouched] = await service.database.query<{ count: number }>(
       `select count(*)::int as count from evaluation where site_id = $1 and decision <> 'ALLOW'`,
       [target.siteId],
@@ -423,7 +503,9 @@ describe('rules and lists of a Site', () => {
           thresholds: { review: 20, hold: 50, block: 80 },
         }),
       () => admin.lists.put({ ...listing, list: 'allow', values: ['replay-3'] }),
+      () => releaseForAll(1),
       async () => {
+        await releaseForAll(0);
         await admin.lists.remove({ ...listing, list: 'block', values: ['replay-1'] });
         await admin.models.rollback({ site_code: 'replayed' });
         await admin.rules.rollback({ site_code: 'replayed', reason: 'a test' });
