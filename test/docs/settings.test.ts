@@ -31,7 +31,10 @@ describe('the settings', () => {
 
   it('have the defaults that .env.example shows', () => {
     const settings = new Map(
-      Object.entries(readSettings({})).map(([name, value]) => [name, [value].flat().join(',')]),
+      Object.entries(readSettings({})).map(([name, value]) => [
+        name,
+        JSON.stringify(value).replaceAll(/[[\]"]/g, ''),
+      ]),
     );
     const shown = [...read('.env.example').matchAll(/^# ([A-Z_]+)=(\S*)/gm)];
     for (const [, name = '', value = ''] of shown) {
