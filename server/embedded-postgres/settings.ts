@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { constants, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
+import { constrainedMemory } from 'node:process';
 import type { Account } from './account.ts';
 import { give, PROGRAM_ENVIRONMENT } from './account.ts';
 import type { UsableBinaries } from './binaries.ts';
@@ -25,8 +27,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   // On macOS a plain fsync leaves the data in the drive's cache.
   ...(process.platform === 'darwin' ? { wal_sync_method: 'fsync_writethrough' } : {}),
 
-  shared_buffers: '256MB',
-  effective_cache_size: '1GB',
+  ...memorySettings(usableMemory()),
   work_mem: '8MB',
   maintenance_work_mem: '128MB',
   wal_buffers: '16MB',
@@ -36,10 +37,11 @@ const SETTINGS: Readonly<Record<string, string>> = {
   max_parallel_workers_per_gather: '1',
   max_parallel_workers: '2',
 
-  // Full-page images after each checkpoint are the bulk of the WAL, so checkpoints are rare.
-  max_wal_size: '2GB',
+  // The first change of a page after a checkpoint writes the whole page into the WAL. Keys in no order touch a page each, so
+  // in a ledger of millions of rows these images are most of the WAL unless checkpoints are rare.
+  max_wal_size: '6GB',
   min_wal_size: '256MB',
-  checkpoint_timeout: '10min',
+  checkpoint_timeout: '20min',
 
   // Queue rows live for seconds and counters are updated all the time: the default (a fifth of the table dead, looked at
   // once a minute) lets them bloat.
@@ -57,6 +59,24 @@ const SETTINGS: Readonly<Record<string, string>> = {
   logging_collector: 'off',
   log_destination: 'stderr',
 };
+
+/** Bytes this process may use: the machine's memory, or what the container is given of it. */
+function usableMemory(): number {
+  const given = constrainedMemory();
+  return given > 0 ? Math.min(given, totalmem()) : totalmem();
+}
+
+/**
+ * An eighth of the memory for the pages of the database, 128 MB to 2 GB: keys in no order meet any page of an index, and
+ * each that is not there is read and another one written out. The rest is the operating system's cache.
+ */
+export function memorySettings(bytes: number): Readonly<Record<string, string>> {
+  const megabytes = Math.floor(bytes / 1024 / 1024);
+  return {
+    shared_buffers: `${Math.min(2_048, Math.max(128, Math.floor(megabytes / 8)))}MB`,
+    effective_cache_size: `${Math.max(256, Math.floor(megabytes / 2))}MB`,
+  };
+}
 
 /** The text of our settings file for a server on this port. */
 export function settingsText(
