@@ -34,7 +34,13 @@ import { TaskRefused, type TaskHandler, type TaskRun } from './tasks.ts';
 const PAGE = 1_000;
 
 /** Events of one transaction: few, because live events of the Site wait for its turn meanwhile. */
-const SLICE = 64;
+const SLICE = 200;
+
+/**
+ * A label waits for the end of its slice, so that labels do not cut every slice short: events see it at most this much
+ * later than it arrived, ms, and never before.
+ */
+const LABEL_WAIT_MS = 2 * 3_600_000;
 
 /** Attempts at a slice that a live event or a worker crossed. */
 const CROSSED_ATTEMPTS = 5;
@@ -51,7 +57,7 @@ const Input = z.strictObject({ import_id: z.string() });
 
 /** What became of the lines so far; kept with the task, and its result at the end. */
 const Counts = z.strictObject({
-  /** Time of the last line that was done, ms since 1970 UTC. */
+  /** Nothing waits that is older, ms since 1970 UTC. */
   at: z.number().nullable(),
   events_added: z.int(),
   events_known: z.int(),
@@ -103,7 +109,7 @@ export function createImportHandler(options: ImportHistoryOptions): TaskHandler 
         run.signal.throwIfAborted();
         const began = performance.now();
         counts = await importSlice(slice, { known, target, run, options, counts, done });
-        done += slice.length;
+        done += slice.lines.length;
         const took = performance.now() - began;
         const share = Math.min(SHARE, options.share());
         await sleep(Math.min(1_000, took / share - took), undefined, { signal: run.signal });
@@ -145,18 +151,49 @@ function hasCode(error: unknown, code: string): boolean {
   return false;
 }
 
-/** Labels, then the events up to the next label: within a slice labels count before events. */
-export function slicesOf(lines: readonly WaitingLine[]): WaitingLine[][] {
+/** Lines of one transaction. */
+export interface LineSlice {
+  /** Labels first, which arrived before the last events of the slice before, then events. */
+  readonly lines: readonly WaitingLine[];
+  /** Time of the earliest line that is not done after it, ms since 1970 UTC. */
+  readonly next: number;
+}
+
+/** Cuts lines in the order of time into slices; no event comes behind a label that arrived after it. */
+export function slicesOf(lines: readonly WaitingLine[]): LineSlice[] {
   const slices: WaitingLine[][] = [];
+  let labels: WaitingLine[] = [];
+  let events: WaitingLine[] = [];
+  let waiting: WaitingLine[] = [];
+  const cut = (): void => {
+    if (labels.length + events.length > 0) slices.push([...labels, ...events]);
+    labels = waiting;
+    waiting = [];
+    events = [];
+  };
   for (const line of lines) {
-    const slice = slices.at(-1);
-    const last = slice?.at(-1);
-    const fits =
-      slice !== undefined && slice.length < SLICE && !(line.isLabel && last?.isLabel === false);
-    if (fits) slice.push(line);
-    else slices.push([line]);
+    if (line.isLabel) {
+      waiting.push(line);
+      if (waiting.length >= SLICE) cut();
+      continue;
+    }
+    const oldest = waiting[0];
+    const isDue = oldest !== undefined && line.at - oldest.at > LABEL_WAIT_MS;
+    if (isDue || events.length >= SLICE) cut();
+    events.push(line);
   }
-  return slices;
+  cut();
+  cut();
+  const last = lines.at(-1)?.at ?? 0;
+  let next = last;
+  return slices
+    .reverse()
+    .map((slice) => {
+      const result = { lines: slice, next };
+      next = Math.min(next, ...slice.map(({ at }) => at));
+      return result;
+    })
+    .reverse();
 }
 
 interface SliceParts {
@@ -169,44 +206,48 @@ interface SliceParts {
 }
 
 /** Brings a slice into the ledger; what the database refuses is found by trying its lines one by one. */
-async function importSlice(slice: readonly WaitingLine[], parts: SliceParts): Promise<Counts> {
+async function importSlice({ lines: slice, next }: LineSlice, parts: SliceParts): Promise<Counts> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await parts.run.transaction((db) => bringIn(db, slice, parts));
+      return await parts.run.transaction((db) => bringIn(db, { lines: slice, next }, parts));
     } catch (error: unknown) {
       const kind = failureKind(error);
       const crossed =
         error instanceof StateMoved || kind === 'retryable' || hasCode(error, TAKEN_ALREADY);
       if (crossed && attempt < CROSSED_ATTEMPTS) continue;
       if (kind !== 'refused-data') throw error;
-      return slice.length === 1 ? refuseSlice(slice, parts) : oneByOne(slice, parts);
+      return slice.length === 1
+        ? refuseSlice({ lines: slice, next }, parts)
+        : oneByOne({ lines: slice, next }, parts);
     }
   }
 }
 
-async function oneByOne(slice: readonly WaitingLine[], parts: SliceParts): Promise<Counts> {
+async function oneByOne({ lines, next }: LineSlice, parts: SliceParts): Promise<Counts> {
   let { counts } = parts;
-  for (const [index, line] of slice.entries()) {
-    counts = await importSlice([line], { ...parts, counts, done: parts.done + index });
+  for (const [index, line] of lines.entries()) {
+    const rest = Math.min(next, ...lines.slice(index + 1).map(({ at }) => at));
+    const alone = { lines: [line], next: rest };
+    counts = await importSlice(alone, { ...parts, counts, done: parts.done + index });
   }
   return counts;
 }
 
-function refuseSlice(slice: readonly WaitingLine[], parts: SliceParts): Promise<Counts> {
+function refuseSlice({ lines, next }: LineSlice, parts: SliceParts): Promise<Counts> {
   const { counts, done, known, run } = parts;
-  const after = { ...counts, at: slice.at(-1)?.at ?? counts.at };
+  const after = { ...counts, at: next };
   return run.transaction(async (db) => {
-    const refused = slice.map(({ line }) => ({ line, problems: ['line: cannot be stored'] }));
+    const refused = lines.map(({ line }) => ({ line, problems: ['line: cannot be stored'] }));
     await refuseLines(db, known, refused);
-    await removeLines(db, known, slice);
-    await run.progress({ done: done + slice.length, position: after }, db);
+    await removeLines(db, known, lines);
+    await run.progress({ done: done + lines.length, position: after }, db);
     return after;
   });
 }
 
 async function bringIn(
   db: Db,
-  lines: readonly WaitingLine[],
+  { lines, next }: LineSlice,
   { known, target, run, options, counts, done }: SliceParts,
 ): Promise<Counts> {
   const slice = sliceOf(lines);
@@ -224,7 +265,7 @@ async function bringIn(
   await refuseLines(db, known, refused);
   await removeLines(db, known, lines);
   const after: Counts = {
-    at: lines.at(-1)?.at ?? counts.at,
+    at: next,
     events_added: counts.events_added + events.added.length,
     events_known: counts.events_known + events.known,
     labels_added: counts.labels_added + labels.added,
