@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../ledger/clock.ts';
 import type { Db } from '../ledger/database.ts';
 import { removeWorker, saveWorker } from '../ledger/evaluation-workers.ts';
+import { forgetEntries } from '../ledger/lists.ts';
 import { raiseOperatorEvent } from '../ledger/operator-events.ts';
 import {
   ALL_SITES,
@@ -35,6 +36,9 @@ const FOLLOW_MS = 1_000;
 
 /** A worker that follows nothing new says so every so many times. */
 const QUIET_BEATS = 4;
+
+/** About once an hour what decides nothing any more is removed. */
+const BEATS_TO_FORGET = 3_600;
 
 /** A rule set in the shadow, composed for one Site. */
 interface Shadow {
@@ -268,7 +272,10 @@ export class RuleSource {
       await transaction(async (db) => {
         if (this.#said === undefined) await keepShippedRules(db, clock.now());
         await saveWorker(db, { ...this.#worker, ...marks }, clock.now());
-        if (this.#beats % 3_600 === 0) await this.#caps.forget(db, clock.now());
+        if (this.#beats % BEATS_TO_FORGET === 0) {
+          await this.#caps.forget(db, clock.now());
+          await forgetEntries(db, clock.now());
+        }
       });
       this.#said = marks;
     }

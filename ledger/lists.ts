@@ -187,6 +187,19 @@ export async function readListChanges(
   }));
 }
 
+/** What was removed or has expired is kept this long, ms, so that every worker has followed it. */
+const KEEP_GONE_MS = 7 * 86_400_000;
+
+/** Forgets entries that have not counted for long. Returns how many. */
+export async function forgetEntries(db: Db, now: number): Promise<number> {
+  const { affected } = await run(
+    db,
+    'delete from list_entry where removed_at < $1::timestamptz or expires_at < $1::timestamptz',
+    [iso(now - KEEP_GONE_MS)],
+  );
+  return affected;
+}
+
 function newest(rows: readonly { readonly version: string }[]): bigint {
   return rows.reduce((most, { version }) => {
     const each = BigInt(version);

@@ -35,14 +35,10 @@ const ListIn = z.enum(LISTS).meta({
 const EntityIn = z.enum(SINGLE_KINDS).meta({ description: 'What the values name' });
 
 const Value = z.string().min(1).max(1_000);
-const ValuesIn = z
-  .array(Value)
-  .min(1)
-  .max(MOST_VALUES)
-  .meta({
-    description:
-      'Exactly as events say them: card tokens, customer ids, …; only their digests are kept',
-  });
+const ValuesIn = z.array(Value).min(1).max(MOST_VALUES).meta({
+  description:
+    'Exactly as events say them: card tokens, customer ids, …; only their digests are kept',
+});
 
 const EntryOut = z.strictObject({
   list: z.enum(LISTS),

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { forgetEntries } from '../../../ledger/lists.ts';
 import { DEFAULT_RULE_SET } from '../../../risk/index.ts';
 import { everyRow, findTraces } from '../../support/traces.ts';
 import {
@@ -279,6 +280,13 @@ describe('admin: lists', () => {
     expect(removed).to.equal(1);
     const left = await operator.lists.list({ site_code: 'acme' });
     expect(left.items).to.have.length(1);
+    expect(
+      await forgetEntries(service.services.orm.em.fork().getKysely(), service.clock.at),
+    ).to.equal(0);
+    const later = service.clock.at + 8 * 86_400_000;
+    expect(await forgetEntries(service.services.orm.em.fork().getKysely(), later)).to.equal(3);
+    const kept = await operator.lists.list({ site_code: 'acme' });
+    expect(kept.items).to.deep.equal(left.items);
     const past = await refusalOf(operator.lists.put({ ...entry, expires_at: expires }));
     expect(past.message).to.match(/expires_at: must be in the future/);
   });
