@@ -6,7 +6,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, globSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { TestResult } from './reporter.ts';
 import { makeTemporaryDirectory, removeAbandoned } from './temporary.ts';
 
@@ -26,7 +26,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => children.forEach((child) => child.kill(signal)));
 }
 
-const flags = process.argv.slice(2).filter((argument) => !existsSync(join(root, argument)));
+const flags = process.argv.slice(2).filter((argument) => !existsSync(resolve(root, argument)));
 const files = testFiles(process.argv.slice(2).filter((argument) => !flags.includes(argument)));
 const hands = deal(files, files.length < FILES_OF_TWO ? 1 : 2);
 const running = hands.map((hand, index) => runHand(hand, index));
@@ -47,7 +47,7 @@ process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0;
 function testFiles(named: readonly string[]): string[] {
   if (named.length === 0) return globSync('test/**/*.test.ts', { cwd: root }).sort();
   return named.flatMap((name) =>
-    statSync(join(root, name)).isDirectory()
+    statSync(resolve(root, name)).isDirectory()
       ? globSync(`${name}/**/*.test.ts`, { cwd: root }).sort()
       : [name],
   );
