@@ -2,11 +2,13 @@ import type { MikroORM } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import type { PgBoss } from 'pg-boss';
 import type { Logger } from 'pino';
+import { COMPARE } from '../contract/comparison.ts';
 import { IMPORT } from '../contract/imports.ts';
 import { BACKTEST } from '../contract/rules.ts';
 import { TRAIN } from '../contract/training.ts';
 import { createOrm } from '../entities/orm.ts';
 import { backtestTask } from '../jobs/backtest.ts';
+import { createCompareHandler } from '../jobs/compare/compare-models.ts';
 import { createDeadLetterLoop } from '../jobs/dead-letters.ts';
 import { enqueueAllEvaluations, requeueEvaluations } from '../jobs/enqueue.ts';
 import { createAbandonedImportsLoop, createImportHandler } from '../jobs/import-history.ts';
@@ -234,6 +236,7 @@ export function wire(options: WireOptions): Wiring {
     'dead_letters.redrive': redriveTask({ requeue, clock }),
     [RECOVER]: createRecoverHandler({ requeue: webhooks.requeue, clock }),
     [BACKTEST]: backtestTask,
+    [COMPARE]: createCompareHandler({ appUrl: options.appUrl }),
     [TRAIN]: createTrainHandler({ appUrl: options.appUrl, clock }),
     [IMPORT]: createImportHandler({
       clock,

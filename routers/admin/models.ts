@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { TRPCError } from '@trpc/server';
 import { z } from 'zod';
+import { COMPARE, type CompareInput } from '../../contract/comparison.ts';
 import { TRAIN, trainInput } from '../../contract/training.ts';
 import type { Db } from '../../ledger/database.ts';
 import {
@@ -14,6 +15,7 @@ import {
   type ModelRole,
   type StoredModel,
 } from '../../ledger/models.ts';
+import { firstInShadow } from '../../ledger/shadow-payments.ts';
 import { FEATURES_VERSION } from '../../risk/index.ts';
 import { router } from '../procedure.ts';
 import {
@@ -22,13 +24,15 @@ import {
   Limit,
   SiteCode,
   UtcInstant,
+  instantField,
+  instantMs,
   pageOf,
   toIso,
   toPage,
 } from './fields.ts';
 import { findSite, lockSite } from './find-site.ts';
 import { mutate } from './mutate.ts';
-import { administratorProcedure, viewerProcedure } from './procedures.ts';
+import { administratorProcedure, operatorProcedure, viewerProcedure } from './procedures.ts';
 
 /** The figures that a publication is decided by. */
 const Ranking = z.object({
@@ -95,15 +99,19 @@ const toInForce = (siteCode: string, { LIVE, SHADOW }: InForceIds): z.infer<type
   shadow_model_id: SHADOW === undefined ? null : String(SHADOW),
 });
 
+/** @throws TRPCError NOT_FOUND where the Site has no such model */
+async function demandModel(db: Db, siteId: bigint, id: string): Promise<StoredModel> {
+  const model = await findModel(db, siteId, BigInt(id));
+  if (model !== undefined) return model;
+  throw new TRPCError({
+    code: 'NOT_FOUND',
+    message: `The Site has no model ${id}; models.list shows its models.`,
+  });
+}
+
 /** @throws TRPCError NOT_FOUND where the Site has no such model, PRECONDITION_FAILED where it cannot judge any more */
 async function usableModel(db: Db, siteId: bigint, id: string): Promise<StoredModel> {
-  const model = await findModel(db, siteId, BigInt(id));
-  if (model === undefined) {
-    throw new TRPCError({
-      code: 'NOT_FOUND',
-      message: `The Site has no model ${id}; models.list shows its models.`,
-    });
-  }
+  const model = await demandModel(db, siteId, id);
   if (model.featuresVersion !== FEATURES_VERSION) {
     throw refusal(
       `Model ${id} was learned from features of version ${model.featuresVersion}, today they are of version ${FEATURES_VERSION}; models.train makes one.`,
@@ -256,6 +264,52 @@ const stopShadow = administratorProcedure
     ),
   );
 
+const compare = operatorProcedure
+  .input(
+    z
+      .strictObject({
+        site_code: SiteCode,
+        model_id: ModelId,
+        since: instantField(
+          'Payments judged from then on; left out: since it was first in the shadow',
+        ).optional(),
+      })
+      .meta({
+        description:
+          'Compares a model in the shadow with what was answered on the same live payments, as a task: ranking, calibration, changed decisions.',
+      }),
+  )
+  .output(z.strictObject({ task_id: DecimalId }))
+  .mutation(async ({ ctx, input, path }) =>
+    mutate(ctx, path, async (em, now) => {
+      const { model_id: modelId, since, site_code: siteCode } = input;
+      const site = await findSite(em, siteCode);
+      const db = em.getKysely();
+      const { id } = await demandModel(db, site.id, modelId);
+      const began = await firstInShadow(db, site.id, id);
+      if (began === undefined) {
+        throw refusal(`Model ${modelId} was never in the shadow; models.shadow tries it.`);
+      }
+      const from = since === undefined ? began : Math.max(began, instantMs(since));
+      if (from > now) {
+        throw new TRPCError({
+          code: 'BAD_REQUEST',
+          message: 'The input is wrong: since: must not be in the future.',
+        });
+      }
+      const task: CompareInput = { model_id: modelId, from, to: now };
+      const taskId = await ctx.services.startTask(db, {
+        kind: COMPARE,
+        siteId: site.id,
+        input: task,
+        by: ctx.operator.name,
+        at: now,
+      });
+      const result = { task_id: String(taskId) };
+      return { result, siteCode, after: { ...result, ...task } };
+    }),
+  );
+
 const publish = administratorProcedure
   .input(
     z.strictObject({ site_code: SiteCode, model_id: ModelId }).meta({
@@ -361,6 +415,7 @@ export const models = router({
   configure,
   shadow,
   stop_shadow: stopShadow,
+  compare,
   publish,
   rollback,
   list,

@@ -34,6 +34,7 @@ const OF_OPERATORS = new Set([
   'rules.shadow',
   'rules.stop_shadow',
   'rules.rollback',
+  'models.compare',
   'lists.put',
   'lists.remove',
 ]);

@@ -34,6 +34,7 @@ export const modelsWalk: RouterWalk = {
     { path: 'models.train', input: ({ code }) => ({ site_code: code }) },
     { path: 'models.configure', input: ({ code }) => ({ site_code: code, label_delay_days: 10 }) },
     { path: 'models.shadow', before: learn, input: modelOf },
+    { path: 'models.compare', input: modelOf },
     { path: 'models.stop_shadow', input: ({ code }) => ({ site_code: code }) },
     { path: 'models.publish', input: modelOf },
     { path: 'models.rollback', input: ({ code }) => ({ site_code: code }) },
