@@ -11,6 +11,7 @@ import { Migration0010RefuseCommit } from './0010-refuse-commit.ts';
 import { Migration0011EvaluationTurns } from './0011-evaluation-turns.ts';
 import { Migration0012Rules } from './0012-rules.ts';
 import { Migration0013Imports } from './0013-imports.ts';
+import { Migration0014LargeStates } from './0014-large-states.ts';
 
 /** Every migration, oldest first. A released one is never edited; a change is a new number. */
 export const MIGRATIONS = [
@@ -27,4 +28,5 @@ export const MIGRATIONS = [
   { name: '0011-evaluation-turns', class: Migration0011EvaluationTurns },
   { name: '0012-rules', class: Migration0012Rules },
   { name: '0013-imports', class: Migration0013Imports },
+  { name: '0014-large-states', class: Migration0014LargeStates },
 ];
