@@ -7,12 +7,12 @@ export const SCENARIOS = {
   steady: '500 events per second: latency of the service beside the reference at the same rate',
   replays: 'events that were accepted before, sent again with the same key',
   status: 'look-ups of evaluated ingestions',
-  evaluation: 'a prepared backlog drained by a worker alone',
+  evaluation: 'a prepared backlog drained by a worker alone: by the rules, and with a live model',
   together:
     'ingest and evaluation in one process: the highest rate at which the backlog stays flat',
   overload: 'ten times the connections, then 256 KiB bodies: refusals, latency, memory, recovery',
-  growth:
-    'ten million ledger rows: ingest over a checkpoint cycle; a card and a merchant of a million events',
+  growth: 'ten million ledger rows: ingest over a checkpoint cycle',
+  entities: 'events of a card and a merchant with a million events beside those never seen',
   'rate-limit': 'ways of keeping the rate limit side by side, and its share of the ingest path',
 } as const;
 

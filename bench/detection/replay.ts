@@ -1,20 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { createOrm } from '../../entities/orm.ts';
-import { TRAIN, trainInput } from '../../contract/training.ts';
 import { siteEvaluators } from '../../jobs/evaluators.ts';
 import { importBatch } from '../../jobs/import-batch.ts';
-import { createBoss } from '../../jobs/queues.ts';
 import { ModelSource } from '../../jobs/site-models.ts';
-import { startTask, TaskRunner } from '../../jobs/tasks.ts';
-import { createTrainHandler } from '../../jobs/train/train-model.ts';
 import { run, type Db } from '../../ledger/database.ts';
 import { createIdSource } from '../../ledger/ids.ts';
 import type { ImportTarget, PastEvent, PastLabel } from '../../ledger/import-events.ts';
 import { releaseModel } from '../../ledger/models.ts';
 import type { JsonValue } from '../../ledger/operator-events.ts';
-import { readTask } from '../../ledger/tasks.ts';
-import { createPipelinedTransactions } from '../../ledger/transactions.ts';
+import { createPipelinedTransactions, type Transaction } from '../../ledger/transactions.ts';
 import type { BoostSettings } from '../../risk/model/boost.ts';
+import { trainSite } from '../model/train.ts';
 import { eventOf, type StreamLine } from './stream.ts';
 
 const DAY_MS = 86_400_000;
@@ -108,7 +102,7 @@ export async function replay(
             labels.push((due[nextDue++] as { label: PastLabel }).label);
           }
           await flush();
-          training = await train(options, clock);
+          training = await train(options, clock, transaction);
           evaluators = siteEvaluators(new ModelSource({ transaction, clock }));
           done.trainingSeconds = (performance.now() - startedTraining) / 1000;
         }
@@ -149,75 +143,30 @@ export async function replay(
 async function train(
   { appUrl, target, learning, onTraining }: ReplayOptions,
   clock: { now: () => number },
+  transaction: Transaction,
 ): Promise<JsonValue> {
-  const orm = createOrm({
-    url: appUrl,
-    poolSize: 2,
-    applicationName: 'bench detection training',
-    statementTimeoutMs: 60_000,
-  });
-  const boss = createBoss({
-    url: appUrl,
-    backend: 'postgres',
-    applicationName: 'bench detection queue',
-    supervise: false,
-    migrate: false,
-    onError: (error) => process.stderr.write(`${error.name}\n`),
-  });
-  await boss.start();
-  const transaction = <T>(work: (db: Db) => Promise<T>): Promise<T> =>
-    orm.em.fork().transactional((em) => work(em.getKysely()));
-  const runner = new TaskRunner({
-    boss,
-    transaction,
+  const { siteId } = target;
+  const result = await trainSite({
+    appUrl,
+    siteId,
     clock,
-    handlers: {
-      [TRAIN]: createTrainHandler({
-        appUrl,
-        clock,
-        ...(learning === undefined ? {} : { learning }),
-      }),
-    },
-    onFault: (error) => process.stderr.write(`${String(error)}\n`),
+    onTraining,
+    ...(learning === undefined ? {} : { learning }),
   });
-  try {
-    const at = clock.now();
-    const taskId = await transaction((db) =>
-      startTask(boss, db, {
-        kind: TRAIN,
-        siteId: target.siteId,
-        input: trainInput(at),
+  const { model_id: modelId } = result as { model_id?: string | null };
+  if (typeof modelId === 'string') {
+    await transaction((db) =>
+      releaseModel(db, {
+        siteId,
+        role: 'LIVE',
+        modelId: BigInt(modelId),
+        kind: 'PUBLISH',
         by: 'bench',
-        at,
+        at: clock.now(),
       }),
     );
-    runner.start();
-    for (;;) {
-      await sleep(500);
-      const task = await transaction((db) => readTask(db, taskId));
-      onTraining((task?.done ?? 0) / 100);
-      if (task?.state === 'FAILED') throw new Error(task.error ?? 'the training failed');
-      if (task?.state !== 'DONE') continue;
-      const modelId = (task.result as { model_id?: string | null }).model_id;
-      if (typeof modelId === 'string') {
-        await transaction((db) =>
-          releaseModel(db, {
-            siteId: target.siteId,
-            role: 'LIVE',
-            modelId: BigInt(modelId),
-            kind: 'PUBLISH',
-            by: 'bench',
-            at,
-          }),
-        );
-      }
-      return task.result;
-    }
-  } finally {
-    await runner.stop();
-    await boss.stop({ graceful: false, close: true });
-    await orm.close(true);
   }
+  return result;
 }
 
 async function readScores(

@@ -11,6 +11,7 @@ import {
   type EntityState,
   type RiskEvent,
 } from '../../risk/index.ts';
+import { withClient } from '../cluster.ts';
 import { EventSource } from '../events.ts';
 
 /** The card and the merchant that all the events are of. */
@@ -44,11 +45,7 @@ const CURRENCIES = ['KRW', 'USD', 'JPY'] as const;
  * by the service's own code, one after the other: every bucket, currency and list of counterparts is as full as it gets.
  */
 export async function storeBusyHistory(history: BusyHistory): Promise<StoredHistory[]> {
-  const template = TransactionEvent.parse(
-    JSON.parse(
-      new EventSource({ seed: 1, sites: 1 }).event(0, history.until).body.toString('utf8'),
-    ),
-  );
+  const template = templateOf(history.until);
   const states = new Map<EntityRef['kind'], EntityState>();
   const busiest = entitiesOf(eventOf(template, 0), BUSIEST.merchant).filter(({ kind }) =>
     BUSY_KINDS.includes(kind),
@@ -90,6 +87,11 @@ export async function storeBusyHistory(history: BusyHistory): Promise<StoredHist
 
 const BUSY_KINDS: readonly EntityRef['kind'][] = ['card', 'merchant', 'card_merchant'];
 
+function templateOf(at: number): TransactionEvent {
+  const { body } = new EventSource({ seed: 1, sites: 1 }).event(0, at);
+  return TransactionEvent.parse(JSON.parse(body.toString('utf8')));
+}
+
 /** Approved nine times of ten, in three currencies, by ever other people. */
 function eventOf(template: TransactionEvent, number: number): TransactionEvent {
   const other = (number * 7) % OTHERS;
@@ -109,4 +111,32 @@ function eventOf(template: TransactionEvent, number: number): TransactionEvent {
     device: { device_id: `dev_${other}` },
     network: { ip_prefix: `203.0.${other}.0/24`, country: 'KR' },
   };
+}
+
+/**
+ * Stores so many entities with a history of one event each beside them, spread over all Sites, and brings the planner's
+ * statistics up to date: what the table of a service looks like that has run for a while.
+ */
+export async function storeOtherEntities(ownerUrl: string, count: number): Promise<void> {
+  const at = Date.now() - 3_600_000;
+  const event = readEvent({
+    ingestionId: '1',
+    event: eventOf(templateOf(at), 0),
+    merchantSubject: BUSIEST.merchant,
+    occurredAt: at,
+    receivedAt: at,
+    originalKnown: null,
+  });
+  await withClient(ownerUrl, async (owner) => {
+    await owner.query(
+      `insert into entity_state (site_id, entity_kind, entity_key, state, version)
+       select site.id, 'card', md5('other ' || n)::uuid, $2, 1
+       from generate_series(1, $1::int) as n
+       join (select id, row_number() over (order by id) - 1 as place, count(*) over () as sites from site) as site
+         on site.place = n % site.sites`,
+      [count, encodeState(absorb(undefined, event, 'card'))],
+    );
+    await owner.query('vacuum (analyze) entity_state');
+    await owner.query('checkpoint');
+  });
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { evaluateBatch } from '../../jobs/evaluate-batch.ts';
 import { defaultEvaluators } from '../../jobs/evaluators.ts';
+import { KnownStates } from '../../jobs/known-states.ts';
 import { systemClock } from '../../ledger/clock.ts';
 import type { LedgerRef } from '../../ledger/load-batch.ts';
 import { createPipelinedTransactions } from '../../ledger/transactions.ts';
@@ -8,6 +9,7 @@ import type { BenchDatabase } from '../cluster.ts';
 import { EventSource } from '../events.ts';
 import type { LoadCredential } from '../load/protocol.ts';
 import { cpuSecondsOfTree } from '../processes.ts';
+import { median } from '../statistics.ts';
 import { BUSIEST } from './busy-entities.ts';
 
 /** Whose history the event of a kind meets. */
@@ -22,18 +24,26 @@ export type Kind = keyof typeof KINDS;
 
 const ALL = Object.keys(KINDS) as Kind[];
 
-/** What the evaluations of one kind took. */
+/** What the evaluations of one kind took, turn by turn: {@link BATCH} of them in each. */
 export interface EvaluationCost {
-  /** Elapsed of each that was alone in its transaction, ms. */
-  readonly alone: readonly number[];
-  /** Of this process and the database, seconds for all those together. */
-  cpuSeconds: number;
-  /** Elapsed of each batch of {@link BATCH}, divided by it, ms. */
-  readonly batched: readonly number[];
+  /** Each alone in its transaction: median ms of a turn. */
+  readonly alone: Turns;
+  /** All of a turn in one transaction: ms divided by their number. */
+  readonly batched: Turns;
+}
+
+/** Of every turn the ms of one evaluation; of all together the CPU seconds of this process and of the database. */
+export interface Turns {
+  readonly times: number[];
+  ownCpu: number;
+  databaseCpu: number;
 }
 
 /** Evaluations of one kind in a row: enough for the clock of CPU time, which ticks a hundred times a second. */
 export const BATCH = 50;
+
+/** Turns at the beginning that pay for compilers and caches, and are not measured. */
+const WARM_UP_TURNS = 2;
 
 /**
  * Accepts events of every kind over HTTP and evaluates them as the worker's code does it, the kinds in turn: one by one,
@@ -46,25 +56,21 @@ export async function evaluationCost(options: {
   readonly port: number;
   /** Credentials of the Site that has the histories. */
   readonly credentials: readonly LoadCredential[];
-  readonly eventsPerKind: number;
+  /** In each of them every kind has {@link BATCH} events alone and as many in a batch. */
+  readonly turns: number;
 }): Promise<Map<Kind, EvaluationCost>> {
-  const { database, databasePid, port, credentials, eventsPerKind } = options;
-  const blocks = Math.ceil(eventsPerKind / BATCH);
-  const plan = Array.from({ length: 2 * blocks }, (_, turn) =>
-    (turn % 4 < 2 ? ALL : ALL.toReversed()).map((kind) => ({ kind, together: turn % 2 === 1 })),
-  ).flat();
-  const accepted: { kind: Kind; together: boolean; refs: LedgerRef[] }[] = [];
+  const { database, databasePid, port, credentials, turns } = options;
   const source = new EventSource({ seed: 2, sites: 1 });
   let number = 0;
-  for (const { kind, together } of plan) {
+  const acceptSome = async (kind: Kind): Promise<LedgerRef[]> => {
     const refs: LedgerRef[] = [];
     for (let n = 0; n < BATCH; n += 1) {
       const credential = credentials[number % credentials.length] as LoadCredential;
       refs.push(await accept(port, credential, eventBody(source, kind, number)));
       number += 1;
     }
-    accepted.push({ kind, together, refs });
-  }
+    return refs;
+  };
   const pipelined = createPipelinedTransactions({
     url: database.appUrl,
     poolSize: 1,
@@ -72,28 +78,43 @@ export async function evaluationCost(options: {
     statementTimeoutMs: 10_000,
   });
   const evaluators = defaultEvaluators();
+  const known = new KnownStates();
   const evaluate = async (refs: readonly LedgerRef[]): Promise<number> => {
     const began = performance.now();
     const { failed } = await pipelined.transaction((db) =>
-      evaluateBatch(db, refs, systemClock.now(), { evaluators }),
+      evaluateBatch(db, refs, systemClock.now(), { evaluators, known }),
     );
     if (failed.length > 0) throw failed[0]?.error;
     return performance.now() - began;
   };
-  const costs = new Map(
-    ALL.map((kind) => [kind, { alone: [] as number[], cpuSeconds: 0, batched: [] as number[] }]),
+  const costs = new Map<Kind, EvaluationCost>(
+    ALL.map((kind) => [
+      kind,
+      {
+        alone: { times: [], ownCpu: 0, databaseCpu: 0 },
+        batched: { times: [], ownCpu: 0, databaseCpu: 0 },
+      },
+    ]),
   );
   try {
-    for (const [index, { kind, together, refs }] of accepted.entries()) {
-      const from = cpuSeconds(databasePid);
-      const times: number[] = [];
-      if (together) times.push((await evaluate(refs)) / BATCH);
-      else for (const ref of refs) times.push(await evaluate([ref]));
-      // The first of each kind pay for compilers and caches.
-      const cost = costs.get(kind);
-      if (index < 2 * ALL.length || cost === undefined) continue;
-      (together ? cost.batched : cost.alone).push(...times);
-      if (!together) cost.cpuSeconds += cpuSeconds(databasePid) - from;
+    for (let turn = 0; turn < WARM_UP_TURNS + turns; turn += 1) {
+      const order = turn % 2 === 0 ? ALL : ALL.toReversed();
+      // Accepted before anything is measured: nothing else runs meanwhile.
+      const accepted: { kind: Kind; alone: LedgerRef[]; together: LedgerRef[] }[] = [];
+      for (const kind of order) {
+        accepted.push({ kind, alone: await acceptSome(kind), together: await acceptSome(kind) });
+      }
+      for (const { kind, alone } of accepted) {
+        const times: number[] = [];
+        const from = cpuSeconds(databasePid);
+        for (const ref of alone) times.push(await evaluate([ref]));
+        note(costs.get(kind)?.alone, turn, median(times), from, cpuSeconds(databasePid));
+      }
+      for (const { kind, together } of accepted) {
+        const from = cpuSeconds(databasePid);
+        const took = await evaluate(together);
+        note(costs.get(kind)?.batched, turn, took / BATCH, from, cpuSeconds(databasePid));
+      }
     }
   } finally {
     await pipelined.close();
@@ -101,9 +122,27 @@ export async function evaluationCost(options: {
   return costs;
 }
 
-function cpuSeconds(databasePid: number): number {
+function note(
+  turns: Turns | undefined,
+  turn: number,
+  time: number,
+  from: CpuSeconds,
+  to: CpuSeconds,
+): void {
+  if (turns === undefined || turn < WARM_UP_TURNS) return;
+  turns.times.push(time);
+  turns.ownCpu += to.own - from.own;
+  turns.databaseCpu += to.database - from.database;
+}
+
+interface CpuSeconds {
+  readonly own: number;
+  readonly database: number;
+}
+
+function cpuSeconds(databasePid: number): CpuSeconds {
   const { user, system } = process.cpuUsage();
-  return (user + system) / 1e6 + cpuSecondsOfTree(databasePid);
+  return { own: (user + system) / 1e6, database: cpuSecondsOfTree(databasePid) };
 }
 
 /** An approved payment by people never seen, whose card and merchant are as the kind says. */

@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withClient, type BenchDatabase } from '../cluster.ts';
 import { runLoad } from '../load/index.ts';
-import { cpuSecondsOf, cpuSecondsOfTree, residentMegabytes } from '../processes.ts';
+import {
+  busySecondsOfMachine,
+  cpuSecondsOf,
+  cpuSecondsOfTree,
+  residentMegabytes,
+} from '../processes.ts';
 import { readServiceMetrics } from '../service-metrics.ts';
 import { startService } from '../service-process.ts';
 import { WAYS } from '../ways.ts';
@@ -43,6 +48,8 @@ export interface Drain {
   readonly databaseCpu: number;
   /** Largest resident memory of the worker, MB. */
   readonly residentMegabytes: number;
+  /** Cores that were busy with something that is no part of the bench. */
+  readonly otherCores: number;
 }
 
 interface Sample {
@@ -50,6 +57,9 @@ interface Sample {
   readonly evaluated: number;
   readonly worker: number;
   readonly database: number;
+  /** CPU seconds of the whole machine, and of the bench itself. */
+  readonly machine: number;
+  readonly bench: number;
 }
 
 /** Between two looks at the worker's counter, ms; each look costs the worker about a millisecond. */
@@ -72,7 +82,10 @@ export async function drainBacklog(
   try {
     const look = async (): Promise<Sample> => {
       const { evaluated } = await readServiceMetrics(worker.port);
+      const { user, system } = process.cpuUsage();
       return {
+        machine: busySecondsOfMachine(),
+        bench: (user + system) / 1e6,
         evaluated,
         at: performance.now(),
         worker: cpuSecondsOf(worker.pid),
@@ -99,13 +112,19 @@ export async function drainBacklog(
     const from = first === undefined || first === last ? start : first;
     const evaluated = last.evaluated - from.evaluated;
     const seconds = (last.at - from.at) / 1000;
+    const spent = (what: 'machine' | 'worker' | 'database' | 'bench'): number =>
+      last[what] - from[what];
     return {
       evaluated,
       seconds,
       perSecond: evaluated / seconds,
-      workerCpu: ((last.worker - from.worker) / evaluated) * 1000,
-      databaseCpu: ((last.database - from.database) / evaluated) * 1000,
+      workerCpu: (spent('worker') / evaluated) * 1000,
+      databaseCpu: (spent('database') / evaluated) * 1000,
       residentMegabytes: resident,
+      otherCores: Math.max(
+        0,
+        (spent('machine') - spent('worker') - spent('database') - spent('bench')) / seconds,
+      ),
     };
   } finally {
     await worker.stop();

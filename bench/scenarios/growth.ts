@@ -1,14 +1,7 @@
 import { withClient, type BenchDatabase } from '../cluster.ts';
 import { EventSource } from '../events.ts';
-import { BUSIEST, storeBusyHistory } from '../growth/busy-entities.ts';
+import { BUSIEST } from '../growth/busy-entities.ts';
 import { checkpointCycle } from '../growth/checkpoint-cycle.ts';
-import {
-  BATCH,
-  evaluationCost,
-  KINDS,
-  type EvaluationCost,
-  type Kind,
-} from '../growth/evaluation-cost.ts';
 import { growLedger } from '../growth/ledger.ts';
 import { MEASUREMENT_HEAD, measurementRow } from '../measurement-table.ts';
 import { measure, type Measurement } from '../measure.ts';
@@ -26,13 +19,12 @@ const LONGEST_CYCLE_SECONDS = 660;
 interface Size {
   readonly rows: number;
   readonly busiest: number;
-  readonly eventsPerKind: number;
 }
 
-const FULL: Size = { rows: 10_000_000, busiest: 1_000_000, eventsPerKind: 400 };
-const QUICK: Size = { rows: 200_000, busiest: 20_000, eventsPerKind: 100 };
+const FULL: Size = { rows: 10_000_000, busiest: 1_000_000 };
+const QUICK: Size = { rows: 200_000, busiest: 20_000 };
 
-/** What a ledger of ten million rows, and a card and a merchant of a million events, change. */
+/** What a ledger of ten million rows changes. */
 export const growth: Scenario = async (bench) => {
   const size = bench.options.quick ? QUICK : FULL;
   return withDatabase(bench, async (grown) => {
@@ -49,8 +41,7 @@ export const growth: Scenario = async (bench) => {
     bench.tell(
       `ledger of ${shown(size.rows)} rows built in ${shown((performance.now() - began) / 1000)} s`,
     );
-    const ingest = await ingestTable(bench, grown, size);
-    return [ingest, await evaluationTable(bench, grown, size)];
+    return [await ingestTable(bench, grown, size)];
   });
 };
 
@@ -146,60 +137,4 @@ async function clearJobs(database: BenchDatabase): Promise<void> {
     await owner.query(`truncate pgboss.${rows[0]?.table_name ?? 'job_common'}`);
     await owner.query('checkpoint');
   });
-}
-
-async function evaluationTable(bench: Bench, grown: BenchDatabase, size: Size): Promise<Table> {
-  const [first] = bench.cluster.credentials;
-  const siteId = first?.siteId ?? '';
-  const stored = await storeBusyHistory({
-    appUrl: grown.appUrl,
-    siteId: BigInt(siteId),
-    events: size.busiest,
-    until: Date.now(),
-  });
-  bench.tell(
-    `histories of ${shown(size.busiest)} events: ${stored.map(({ kind }) => kind).join(', ')}`,
-  );
-  const costs = await withWay(WAYS.api, grown, async ({ target }) =>
-    evaluationCost({
-      database: grown,
-      databasePid: bench.cluster.pid,
-      port: target.kind === 'http' ? target.port : 0,
-      credentials: bench.cluster.credentials.filter((each) => each.siteId === siteId),
-      eventsPerKind: size.eventsPerKind * bench.options.rounds,
-    }),
-  );
-  const elapsed = (kind: Kind): number => median(costs.get(kind)?.alone ?? []);
-  const batched = (kind: Kind): number => median(costs.get(kind)?.batched ?? []);
-  const cpu = (kind: Kind): number => {
-    const cost: EvaluationCost | undefined = costs.get(kind);
-    return ((cost?.cpuSeconds ?? Number.NaN) / (cost?.alone.length ?? 0)) * 1000;
-  };
-  return {
-    title: `Evaluation of an event with a history of ${shown(size.busiest)} events`,
-    head: [
-      'event of',
-      'evaluations',
-      'alone: median ms',
-      'to fresh',
-      'CPU ms',
-      'CPU to fresh',
-      `${BATCH} in a batch: median ms each`,
-      'to fresh',
-    ],
-    rows: (Object.keys(KINDS) as Kind[]).map((kind) => [
-      KINDS[kind],
-      shown(costs.get(kind)?.alone.length ?? 0),
-      shown(elapsed(kind), 2),
-      ratio(elapsed(kind), elapsed('fresh')),
-      shown(cpu(kind), 2),
-      ratio(cpu(kind), cpu('fresh')),
-      shown(batched(kind), 2),
-      ratio(batched(kind), batched('fresh')),
-    ]),
-    notes: [
-      `Histories were made by absorbing every one of the events by the service's own code over 45 days; stored lengths: ${stored.map(({ kind, characters }) => `${kind} ${shown(characters)}`).join(', ')} characters.`,
-      'CPU is that of the evaluating process and the database together. All events of a batch are of the same kind. Customer, device and network of every event are new.',
-    ],
-  };
 }

@@ -1,5 +1,6 @@
 import type { ScenarioName } from '../options.ts';
 import { connections } from './connections.ts';
+import { entities } from './entities.ts';
 import { evaluation } from './evaluation.ts';
 import { growth } from './growth.ts';
 import { ingest } from './ingest.ts';
@@ -22,5 +23,6 @@ export const SCENARIO: Record<ScenarioName, Scenario> = {
   together,
   overload,
   growth,
+  entities,
   'rate-limit': rateLimit,
 };
