@@ -12,8 +12,16 @@ import { onStopSignal } from './stop-signal.ts';
 /** A line for the person at the terminal; logs go to standard output, so that they stay pure JSON lines. */
 export const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** Runs the service in this one process until it is told to stop. */
-export async function runProcess(settings: Settings, demo: boolean): Promise<void> {
+/**
+ * Runs the service in this one process until it is told to stop.
+ *
+ * @param mayListen  of a child, whose siblings answer until it is ready: resolves where it must listen before
+ */
+export async function runProcess(
+  settings: Settings,
+  demo: boolean,
+  mayListen?: Promise<void>,
+): Promise<void> {
   const started = performance.now();
   const log = createLog(settings.LOG_LEVEL);
   const signals = onStopSignal(tell);
@@ -29,6 +37,7 @@ export async function runProcess(settings: Settings, demo: boolean): Promise<voi
       evaluationThread: true,
       log,
       tell,
+      ...(mayListen === undefined ? {} : { mayListen }),
     });
     try {
       await Promise.race([service.ready, signals.stopped]);

@@ -15,13 +15,25 @@ import { onStopSignal } from './stop-signal.ts';
 /** A child that dies this soon after its start probably cannot run at all: wait before the next try, ms. */
 const RESTART_DELAY_MS = 1_000;
 
+/** What the first process tells a child that is not ready: nobody else answers, so listen now. */
+const LISTEN = 'listen';
+
+/** In a child: resolves when the first process says {@link LISTEN}. */
+function untilToldToListen(): Promise<void> {
+  return new Promise((resolve) => {
+    process.on('message', (message: unknown) => {
+      if (message === LISTEN) resolve();
+    });
+  });
+}
+
 /**
  * Runs several API processes that share the port. This first process owns the database and, with ROLE=all, the
  * workers; a child that dies is replaced.
  */
 export async function runPrimary(settings: Settings, demo: boolean): Promise<void> {
   if (cluster.isWorker) {
-    await runProcess({ ...settings, PROCESSES: 1 }, false);
+    await runProcess({ ...settings, PROCESSES: 1 }, false, untilToldToListen());
     return;
   }
   if (demo)
@@ -32,6 +44,10 @@ export async function runPrimary(settings: Settings, demo: boolean): Promise<voi
   const database = await openDatabase(settings, tell);
   const { token, file } = chooseAdminToken(settings);
   const secretsKeys = chooseSecretsKeys(settings);
+  let databaseIsAway: () => void = () => undefined;
+  const waiting = new Promise<void>((resolve) => {
+    databaseIsAway = resolve;
+  });
   const service = {
     settings: { ...settings, ROLE: settings.ROLE === 'all' ? ('worker' as const) : settings.ROLE },
     database,
@@ -40,16 +56,23 @@ export async function runPrimary(settings: Settings, demo: boolean): Promise<voi
     clock: systemClock,
     evaluationThread: true,
     log,
-    tell,
+    tell(line: string) {
+      tell(line);
+      databaseIsAway();
+    },
   };
   const wiring = wireService(service);
   const metricsOfAll = new MetricsOfAll(wiring.metrics.registry);
   metricsOfAll.start();
   const children = new Children(settings, database, { token, secretsKeys });
   try {
-    await Promise.race([startParts(service, wiring, signals), signals.stopped]);
+    const parts = startParts(service, wiring, signals);
+    // While the database is away the children are there to say so.
+    await Promise.race([parts, waiting, signals.stopped]);
     if (!signals.aborted) {
-      await Promise.race([children.start(), signals.stopped]);
+      await Promise.race([Promise.all([children.start(), parts]), signals.stopped]);
+    }
+    if (!signals.aborted) {
       greet(tell, {
         settings,
         port: settings.PORT,
@@ -73,6 +96,7 @@ export async function runPrimary(settings: Settings, demo: boolean): Promise<voi
 class Children {
   readonly #settings: Settings;
   readonly #environment: NodeJS.ProcessEnv;
+  readonly #listening = new Set<Worker>();
   #stopping = false;
 
   constructor(
@@ -100,13 +124,31 @@ class Children {
   #fork(): Promise<void> {
     const child: Worker = cluster.fork(this.#environment);
     child.once('exit', () => {
+      this.#listening.delete(child);
       if (this.#stopping) return;
+      this.#letOneListen();
       tell('An API process died; another one takes its place.');
       setTimeout(() => {
-        if (!this.#stopping) void this.#fork();
+        if (!this.#stopping) void this.#fork().then(() => tell('The new API process listens.'));
       }, RESTART_DELAY_MS).unref();
     });
-    return new Promise((resolve) => child.once('listening', () => resolve()));
+    this.#letOneListen();
+    return new Promise((resolve) => {
+      child.once('listening', () => {
+        this.#listening.add(child);
+        resolve();
+      });
+    });
+  }
+
+  /**
+   * A child listens when it is ready. Where none does (at the start, or while the database is away), one must listen
+   * before, to answer 503 instead of nothing.
+   */
+  #letOneListen(): void {
+    if (this.#listening.size > 0) return;
+    const [first] = Object.values(cluster.workers ?? {}).filter((child) => child?.isConnected());
+    first?.send(LISTEN, () => undefined);
   }
 
   async stop(): Promise<void> {

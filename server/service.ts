@@ -38,12 +38,21 @@ export interface ServiceOptions {
   readonly times?: Partial<HttpTimes>;
   /** A line for a person, when something they wait for takes long. */
   readonly tell?: (line: string) => void;
+  /**
+   * Given where siblings answer at the same port: it listens only when it is ready, or when this resolves. Without it it
+   * listens at once.
+   */
+  readonly mayListen?: Promise<void>;
   /** The database can never be used as it is. */
   readonly onRefused?: (error: MigrationRefused | SecretsKeyRefused) => void;
 }
 
-/** A running process: its HTTP server is up at once, `ready` when the database is migrated and the parts are started. */
+/**
+ * A running process: its HTTP server is up at once unless siblings answer for it, `ready` when it is, the database is
+ * migrated and the parts are started.
+ */
 export interface Service {
+  /** Undefined where it does not listen yet. */
   readonly port: number | undefined;
   readonly wiring: Wiring;
   readonly ready: Promise<void>;
@@ -126,7 +135,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ...(settings.ADMIN_PORT === undefined ? { admin: adminApp } : {}),
   });
   const countParserRefusal = (): void => wiring.metrics.refusals.inc({ reason: 'parser' });
-  const servers: Server[] = [];
   const listener = shedLoad(listenerOf(app), {
     isFull: () => wiring.api.services.ingest.isFull,
     onShed(operation, status) {
@@ -136,8 +144,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     log,
   });
   const server = createHttpServer(times, listener, countParserRefusal);
-  servers.push(server);
-  const port = await listen(server, settings.PORT, settings.HOST);
+  const addresses = [{ server, port: settings.PORT, host: settings.HOST }];
   if (settings.ADMIN_PORT !== undefined) {
     const admin = createHttpServer(
       times,
@@ -154,20 +161,28 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       ),
       countParserRefusal,
     );
-    servers.push(admin);
+    addresses.push({ server: admin, port: settings.ADMIN_PORT, host: '127.0.0.1' });
+  }
+  const stopping = new AbortController();
+  let listening: Promise<number[]> | undefined;
+  const open = (): Promise<number[]> => (listening ??= listenAll(addresses, stopping.signal));
+  const { mayListen } = options;
+  let port: number | undefined;
+  if (mayListen === undefined) {
     try {
-      await listen(admin, settings.ADMIN_PORT, '127.0.0.1');
+      [port] = await open();
     } catch (error: unknown) {
-      await Promise.all(servers.map((each) => drain(each, 0)));
       await wiring.close();
       throw error;
     }
   }
-
-  const stopping = new AbortController();
   const ready = (async () => {
-    await startParts(options, wiring, stopping.signal);
+    const failed = new Promise<never>((_, reject) => {
+      void mayListen?.then(open).catch(reject);
+    });
+    await Promise.race([startParts(options, wiring, stopping.signal), failed]);
     started = !stopping.signal.aborted;
+    await open();
   })();
   ready.catch(() => undefined);
   let closing: Promise<void> | undefined;
@@ -178,13 +193,31 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     close() {
       closing ??= (async () => {
         stopping.abort();
-        await Promise.all(servers.map((each) => drain(each, DRAIN_MS)));
+        await listening?.catch(() => undefined);
+        await Promise.all(addresses.map((each) => drain(each.server, DRAIN_MS)));
         await ready.catch(() => undefined);
         await wiring.close();
       })();
       return closing;
     },
   };
+}
+
+/** Listens everywhere or nowhere; returns the ports, none after a stop. @throws the socket's error */
+async function listenAll(
+  addresses: readonly { readonly server: Server; readonly port: number; readonly host: string }[],
+  stop: AbortSignal,
+): Promise<number[]> {
+  const ports: number[] = [];
+  try {
+    for (const { server, port, host } of stop.aborted ? [] : addresses) {
+      ports.push(await listen(server, port, host));
+    }
+    return ports;
+  } catch (error: unknown) {
+    await Promise.all(addresses.map(({ server }) => drain(server, 0)));
+    throw error;
+  }
 }
 
 /** Migrates and starts the parts as soon as the database allows; waits as long as it is away. */
