@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createOrm } from '../../entities/orm.ts';
 import { defaultEvaluators } from '../../jobs/evaluators.ts';
 import { importBatch } from '../../jobs/import-batch.ts';
@@ -55,8 +56,10 @@ export async function importPast(
     const known = events[0]?.at ?? past.until;
     const labels = due.filter((label) => label.labelledAt <= known);
     due = [...due.filter((label) => label.labelledAt > known), ...later];
-    const imported = await pipelined.transaction((db) =>
-      importBatch(db, { ids, target, evaluators }, { events, labels }, at),
+    const imported = await patiently(() =>
+      pipelined.transaction((db) =>
+        importBatch(db, { ids, target, evaluators }, { events, labels }, at),
+      ),
     );
     if (imported.failed.length > 0) throw imported.failed[0]?.error;
     done.events += imported.events.added.length;
@@ -80,6 +83,21 @@ export async function importPast(
     return done;
   } finally {
     await pipelined.close();
+  }
+}
+
+/** Attempts at a batch: a machine that does much else may let a transaction wait until the database ends it. */
+const ATTEMPTS = 5;
+
+/** Does what changes nothing when it is done twice, again where it failed. */
+async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error: unknown) {
+      if (attempt === ATTEMPTS) throw error;
+      await sleep(1_000);
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { createPipelinedTransactions } from '../../ledger/transactions.ts';
 import { learn, TooFewLabels } from '../../risk/model/learn.ts';
@@ -13,8 +13,8 @@ async function main(order: TrainingOrder): Promise<void> {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
   const answer = (message: TrainingAnswer): void => parentPort?.postMessage(message);
   try {
-    // On Linux 0 means this thread alone; elsewhere it may be refused, which only makes the training a worse neighbour.
-    setPriority(0, NICE);
+    // Never higher than it is. On Linux 0 means this thread alone; elsewhere it may be refused, which only makes the training a worse neighbour.
+    setPriority(0, Math.max(NICE, getPriority(0)));
   } catch {
     // Goes on with the priority it has.
   }

@@ -21,6 +21,11 @@ export interface BoostSettings extends GrowthLimits {
   /** Shares of features and of rows that each tree sees. */
   readonly featureShare: number;
   readonly rowShare: number;
+  /**
+   * Rows that each tree sees at most: where there are more, every tree sees fewer of the genuine ones, each for several,
+   * and another sample than the tree before, so that the time of a tree does not grow with the rows.
+   */
+  readonly treeRows: number;
   readonly seed: number;
 }
 
@@ -45,27 +50,62 @@ export function boost(
   const gradients = new Float64Array(count);
   const hessians = new Float64Array(count);
   const random = randomSource(settings.seed);
+  const shares = sampleShares(rows, learn, settings);
+  // What a genuine row of a thinner sample stands for, beside the frauds.
+  const standsFor = shares.fraud / shares.genuine;
   const telling = rows.edges.flatMap((edges, feature) => (edges.length === 0 ? [] : [feature]));
-  const trees: GrownNode[][] = [];
+  const trees: ReachedTree[] = [];
   for (let tree = 0; tree < settings.trees; tree++) {
-    for (const row of learn) {
-      const probability = sigmoid(logits[row] as number);
-      const weight = rows.weights[row] as number;
-      gradients[row] = (probability - (rows.labels[row] as number)) * weight;
-      hessians[row] = probability * (1 - probability) * weight;
-    }
     const chosen = new Set(telling.filter(() => random() < settings.featureShare));
     const columns = rows.columns.map((column, feature) =>
       chosen.has(feature) ? column : undefined,
     );
     const sample =
-      settings.rowShare >= 1 ? learn : learn.filter(() => random() < settings.rowShare);
-    const grown = growTree({ columns, gradients, hessians }, sample, settings);
-    addTree(rows.columns, grown, settings.rate, logits);
-    trees.push(grown);
+      shares.genuine >= 1
+        ? learn
+        : learn.filter(
+            (row) => random() < (rows.labels[row] === 1 ? shares.fraud : shares.genuine),
+          );
+    for (const row of sample) {
+      const probability = sigmoid(logits[row] as number);
+      const label = rows.labels[row] as number;
+      const weight = (rows.weights[row] as number) * (label === 1 ? 1 : standsFor);
+      gradients[row] = (probability - label) * weight;
+      hessians[row] = probability * (1 - probability) * weight;
+    }
+    const nodes = growTree({ columns, gradients, hessians }, sample, settings);
+    const leaves = leavesOf(rows.columns, nodes, count);
+    for (let row = 0; row < count; row++) {
+      const { value } = nodes[leaves[row] as number] as GrownNode;
+      logits[row] = (logits[row] as number) + value * settings.rate;
+    }
+    const reached = new Float64Array(nodes.length);
+    for (const row of learn) {
+      const leaf = leaves[row] as number;
+      reached[leaf] = (reached[leaf] as number) + (rows.weights[row] as number);
+    }
+    trees.push({ nodes, reached });
     if (!afterTree(tree, logits)) break;
   }
-  return flatten(rows, learn, trees, base, settings.rate);
+  return flatten(rows.edges, trees, base, settings.rate);
+}
+
+/** A grown tree, and the weight of the rows that reach each of its leaves. */
+interface ReachedTree {
+  readonly nodes: readonly GrownNode[];
+  readonly reached: Float64Array;
+}
+
+/** Shares of frauds and of genuine rows that each tree sees, 0 to 1. */
+function sampleShares(
+  { labels }: TrainingRows,
+  learn: Uint32Array,
+  { rowShare, treeRows }: BoostSettings,
+): { readonly fraud: number; readonly genuine: number } {
+  let frauds = 0;
+  for (const row of learn) frauds += labels[row] as number;
+  const room = Math.max(0, treeRows - frauds * rowShare);
+  return { fraud: rowShare, genuine: Math.min(rowShare, room / (learn.length - frauds)) };
 }
 
 function priorLogit({ labels, weights }: TrainingRows, learn: Uint32Array): number {
@@ -78,39 +118,32 @@ function priorLogit({ labels, weights }: TrainingRows, learn: Uint32Array): numb
   return Math.log(frauds / (all - frauds));
 }
 
-function addTree(
+/** The leaf that each row comes to, as its place among the nodes. */
+function leavesOf(
   columns: readonly Uint8Array[],
   nodes: readonly GrownNode[],
-  rate: number,
-  logits: Float64Array,
-): void {
-  for (let row = 0; row < logits.length; row++) {
-    logits[row] = (logits[row] as number) + leafOf(columns, nodes, row).value * rate;
+  rows: number,
+): Uint16Array {
+  const features = Int32Array.from(nodes, ({ feature }) => feature);
+  const bins = Uint8Array.from(nodes, ({ bin }) => bin);
+  const lefts = Uint16Array.from(nodes, ({ left }) => left);
+  const rights = Uint16Array.from(nodes, ({ right }) => right);
+  const leaves = new Uint16Array(rows);
+  for (let row = 0; row < rows; row++) {
+    let node = 0;
+    for (let feature = features[0] as number; feature >= 0;) {
+      const bin = (columns[feature] as Uint8Array)[row] as number;
+      node = (bin >= (bins[node] as number) ? rights[node] : lefts[node]) as number;
+      feature = features[node] as number;
+    }
+    leaves[row] = node;
   }
-}
-
-function leafOf(
-  columns: readonly Uint8Array[],
-  nodes: readonly GrownNode[],
-  row: number,
-): GrownNode {
-  let node = nodes[0] as GrownNode;
-  while (node.feature >= 0) {
-    const bin = (columns[node.feature] as Uint8Array)[row] as number;
-    node = nodes[bin >= node.bin ? node.right : node.left] as GrownNode;
-  }
-  return node;
+  return leaves;
 }
 
 /** Thresholds for bins, and the mean value under every split by the weight of the rows that reach it. */
-function flatten(
-  { edges, columns, weights }: TrainingRows,
-  learn: Uint32Array,
-  trees: readonly (readonly GrownNode[])[],
-  base: number,
-  rate: number,
-): Forest {
-  const count = trees.reduce((sum, nodes) => sum + nodes.length, 0);
+function flatten(edges: Edges, trees: readonly ReachedTree[], base: number, rate: number): Forest {
+  const count = trees.reduce((sum, { nodes }) => sum + nodes.length, 0);
   const forest = {
     base,
     roots: [] as number[],
@@ -121,19 +154,8 @@ function flatten(
     values: new Float64Array(count),
   };
   let first = 0;
-  for (const nodes of trees) {
+  for (const { nodes, reached } of trees) {
     forest.roots.push(first);
-    const reached = new Float64Array(nodes.length);
-    for (const row of learn) {
-      let index = 0;
-      let node = nodes[0] as GrownNode;
-      while (node.feature >= 0) {
-        const bin = (columns[node.feature] as Uint8Array)[row] as number;
-        index = bin >= node.bin ? node.right : node.left;
-        node = nodes[index] as GrownNode;
-      }
-      reached[index] = (reached[index] as number) + (weights[row] as number);
-    }
     for (let i = nodes.length - 1; i >= 0; i--) {
       const node = nodes[i] as GrownNode;
       const at = first + i;

@@ -41,6 +41,8 @@ export interface LearningMetrics extends RankingMetrics {
   readonly validation_rows: number;
   readonly validation_frauds: number;
   readonly trees: number;
+  /** Features that differ among the rows: the others say nothing. */
+  readonly features: number;
   readonly trained_from: string;
   readonly trained_to: string;
   readonly validated_from: string;
@@ -61,6 +63,7 @@ export const LEARNING: BoostSettings = {
   gain: 0.01,
   featureShare: 0.3,
   rowShare: 0.7,
+  treeRows: 168_000,
   seed: 1,
 };
 
@@ -151,6 +154,7 @@ export function learn(
       validation_rows: later.length,
       validation_frauds: laterFrauds,
       trees: best.tree,
+      features: rows.edges.filter(({ length }) => length > 0).length,
       trained_from: iso(first),
       trained_to: iso(last),
       validated_from: iso(split),

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { judge, MODEL_PROBABILITY } from '../../../risk/evaluate.ts';
 import { FEATURES_VERSION } from '../../../risk/features/definitions.ts';
 import { boost } from '../../../risk/model/boost.ts';
-import { contributionsOf, logitOf } from '../../../risk/model/forest.ts';
+import { contributionsOf, logitOf, sigmoid } from '../../../risk/model/forest.ts';
 import { learn, LEARNING, TooFewLabels } from '../../../risk/model/learn.ts';
 import { rankingMetrics, type ScoredRow } from '../../../risk/model/metrics.ts';
 import { decodeModel, encodeModel, probabilityOf, type Model } from '../../../risk/model/model.ts';
@@ -45,6 +45,31 @@ describe('a learned model', () => {
     for (const [row, vector] of vectors.entries()) {
       expect(logitOf(forest, vector)).to.be.closeTo(last[row] as number, 1e-12);
     }
+  });
+
+  it('learned in thinner samples finds the same, and is as honest: a genuine row stands for those left out', () => {
+    const all = Uint32Array.from(vectors, (_, row) => row);
+    const meanOf = (treeRows: number): { mean: number; separation: number } => {
+      const forest = boost(rows, all, { ...SETTINGS, treeRows });
+      const probabilities = vectors.map((vector) => sigmoid(logitOf(forest, vector)));
+      const sum = (label: number): number =>
+        probabilities.reduce(
+          (total, each, row) => total + (rows.labels[row] === label ? each : 0),
+          0,
+        );
+      const frauds = rows.labels.reduce((total, label) => total + label, 0);
+      return {
+        mean: (sum(0) + sum(1)) / vectors.length,
+        separation: sum(1) / frauds - sum(0) / (vectors.length - frauds),
+      };
+    };
+    const whole = meanOf(Infinity);
+    expect(meanOf(6_000)).to.deep.equal(whole);
+    // Of the frauds as many are seen as ever, of the genuine rows a third.
+    const thin = meanOf(1_800);
+    expect(thin).not.to.deep.equal(whole);
+    expect(thin.mean).to.be.within(whole.mean * 0.9, whole.mean * 1.1);
+    expect(thin.separation).to.be.above(whole.separation * 0.85);
   });
 
   it('finds what it was not told, on a later time than it learned from', () => {
