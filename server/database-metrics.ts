@@ -82,6 +82,14 @@ export function registerDatabaseMetrics(
       }
     },
   );
+  add(
+    'operator_events',
+    'What operators were told of in the last hour, by kind; at most 100 of each are counted.',
+    ['kind'],
+    (gauge, found) => {
+      for (const { kind, count } of found?.operatorEvents ?? []) gauge.set({ kind }, count);
+    },
+  );
   const single = (name: string, help: string, value: (found: DatabaseState) => number): void =>
     add(name, help, [], (gauge, found) => {
       if (found === undefined) gauge.remove();

@@ -1,4 +1,5 @@
 import { run, type Db } from '../database.ts';
+import { OPERATOR_EVENT_KINDS } from '../operator-event-kinds.ts';
 
 /** One queue as it stands in the database. */
 export interface QueueState {
@@ -21,7 +22,11 @@ export interface DatabaseState {
   readonly oldestDeadLetterSeconds: number;
   /** Seconds that the sums of the reports are behind. */
   readonly reportsBehindSeconds: number;
+  /** Events for operators of the last hour, by kind; of each at most {@link MOST_EVENTS} are counted. */
+  readonly operatorEvents: readonly { readonly kind: string; readonly count: number }[];
 }
+
+const MOST_EVENTS = 100;
 
 /** Reads it all: index look-ups and small tables only, a few milliseconds whatever waits. */
 export async function readDatabaseState(db: Db, now: number): Promise<DatabaseState> {
@@ -52,6 +57,16 @@ export async function readDatabaseState(db: Db, now: number): Promise<DatabaseSt
        (select extract(epoch from $1::timestamptz - rolled_to) from report_progress) as behind`,
     [new Date(now).toISOString()],
   );
+  const { rows: events } = await run<{ kind: string; count: number }>(
+    db,
+    `select kind.name as kind, recent.count from unnest($1::text[]) as kind (name)
+     cross join lateral (
+       select count(*)::int as count from (
+         select at from operator_event where operator_event.kind = kind.name order by id desc limit ${MOST_EVENTS}
+       ) latest where at > $2::timestamptz - interval '1 hour'
+     ) recent`,
+    [Object.keys(OPERATOR_EVENT_KINDS), new Date(now).toISOString()],
+  );
   const sum = (name: string): number => Math.max(0, Number(sums[0]?.[name] ?? 0));
   return {
     queues: rows.map((row) => ({
@@ -65,5 +80,6 @@ export async function readDatabaseState(db: Db, now: number): Promise<DatabaseSt
     openDeadLetters: sum('letters'),
     oldestDeadLetterSeconds: sum('letter_age'),
     reportsBehindSeconds: sum('behind'),
+    operatorEvents: events,
   };
 }

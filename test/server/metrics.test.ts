@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { expect } from 'chai';
+import { OPERATOR_EVENT_KINDS } from '../../ledger/operator-event-kinds.ts';
 import { eventOf, merchant } from '../support/merchant.ts';
 import { ADMIN_TOKEN, runService, type RunningService } from '../support/running-service.ts';
 
@@ -107,6 +108,33 @@ describe('/metrics', () => {
     expect(value(text, 'transaction_risk_dead_letter_oldest_seconds')).to.be.within(3_590, 3_700);
     const oldest = value(text, 'transaction_risk_job_oldest_seconds{queue="evaluate_dead"}');
     expect(oldest, 'since it could have run').to.be.within(7_190, 7_300);
+  });
+
+  it('counts what operators were told of in the last hour by kind, and kinds nobody was told of as 0', async () => {
+    const tell = (kind: string, count: number, age: string): Promise<unknown> =>
+      service.database.query(
+        `insert into operator_event (site_id, kind, subject, detail, at)
+         select 1, $1, 'site-canary', '{}', now() - $3::interval from generate_series(1, $2)`,
+        [kind, count, age],
+      );
+    await tell('rule_capped', 2, '2 hours');
+    await tell('rule_capped', 3, '59 minutes');
+    await tell('model_unusable', 150, '1 minute');
+    await tell('rules_unusable', 1, '61 minutes');
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const text = await (await read(ADMIN_TOKEN)).text();
+    const told = (kind: string): number | undefined => {
+      const sample = `transaction_risk_operator_events{kind="${kind}"}`;
+      return text.includes(sample) ? value(text, sample) : undefined;
+    };
+    expect(told('rule_capped')).to.equal(3);
+    expect(told('rules_unusable')).to.equal(0);
+    expect(told('model_unusable'), 'no more are counted').to.equal(100);
+    expect(told('gate_failed')).to.equal(0);
+    expect(text.match(/^transaction_risk_operator_events\{/gm)).to.have.length(
+      Object.keys(OPERATOR_EVENT_KINDS).length,
+    );
+    expect(text).not.to.include('site-canary');
   });
 
   it('answers without a database, and says so', async () => {
