@@ -28,12 +28,12 @@ export const Risk = z
   .meta({
     id: 'Risk',
     example: {
-      score: 12,
+      score: 0,
       level: 'low',
       decision: 'ALLOW',
       reasons: ['No risk indicator above its threshold.'],
       rule_scores: {},
-      evaluator_version: '1.0.0+rules.1',
+      evaluator_version: '1.1.0+rules.default-2.0ba09527+model.none',
       evaluated_at: '2026-03-01T00:00:02.120Z',
     },
   });

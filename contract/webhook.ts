@@ -93,12 +93,12 @@ export const TransactionEvaluatedWebhook = body('transaction.evaluated', {
     data: {
       ...WHICH,
       risk: {
-        score: 12,
+        score: 0,
         level: 'low',
         decision: 'ALLOW',
         reasons: ['No risk indicator above its threshold.'],
         rule_scores: {},
-        evaluator_version: '1.0.0+rules.1',
+        evaluator_version: '1.1.0+rules.default-2.0ba09527+model.none',
         evaluated_at: AT,
       },
     },

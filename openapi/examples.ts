@@ -81,21 +81,20 @@ const REFUND: TransactionEvent = {
   },
 };
 
+/** What the service answers for {@link AUTHORISATION} after nine attempts with its card, the last three declined. */
 const RISK: Risk = {
-  score: 75,
+  score: 67,
   level: 'high',
   decision: 'HOLD_RECOMMENDED',
   reasons: [
-    'Approved after 3 declines in a row on this card, the last within 1 day (threshold 3).',
+    'Approved after 3 declines in a row on this card, the last within 24 hours (threshold 3).',
     '9 earlier payment attempts with this card within 1 hour (threshold 8).',
-    "The card's country and the network's country differ.",
   ],
   rule_scores: {
     card_declines_before_approval: 45,
     card_velocity_1h: 40,
-    issuer_network_countries: 25,
   },
-  evaluator_version: '1.0.0+rules.default-1.9f2c41d0+model.none',
+  evaluator_version: '1.1.0+rules.default-2.0ba09527+model.none',
   evaluated_at: '2026-03-01T00:00:02.120Z',
 };
 
