@@ -45,7 +45,7 @@ describe('the examples of a result', () => {
   });
 
   it('are what the service answers: after nine attempts with the card, the last three declined', async () => {
-    const event = EXAMPLES.TransactionEvent.authorisation.value as TransactionEvent;
+    const event: TransactionEvent = EXAMPLES.TransactionEvent.authorisation.value;
     const at = Date.parse(event.occurred_at);
     for (let before = 9; before >= 1; before -= 1) {
       const id = `before-${before}`;
