@@ -13,6 +13,10 @@ const schema = defineEntity({
     suspended_at: p.datetime(3).nullable(),
     suspended_reason: p.text().nullable(),
     created_at: p.datetime(3),
+    /** Days that payloads and features are kept; null = as long as the service keeps them. */
+    payload_retention_days: p.integer().nullable(),
+    /** Everything before it has been deleted; null = nothing. */
+    payload_expired_to: p.datetime(3).nullable(),
   },
 });
 

@@ -8,11 +8,19 @@ import {
   type RetentionDays,
 } from '../ledger/partitions.ts';
 import { raiseOperatorEvent } from '../ledger/operator-events.ts';
+import { deleteExpired, findExpiringSites, noteExpired } from '../ledger/site-retention.ts';
 import { findLost, readWatermark, writeWatermark } from '../ledger/sweep.ts';
 import type { Transaction } from '../ledger/transactions.ts';
 import { Loop } from './loop.ts';
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** Rows of a table deleted in one transaction: some milliseconds, and no lock that anybody waits for. */
+const DELETED_AT_ONCE = 1_000;
+
+/** Such transactions in one pass, so that a Site that is shortened by a year does not hold up the rest of upkeep. */
+const DELETIONS_OF_A_PASS = 100;
 
 /** Days of partitions kept ready. */
 const DAYS_AHEAD = 7;
@@ -45,6 +53,7 @@ export function createUpkeepLoop(options: UpkeepOptions): Loop {
     everyMs: MINUTE_MS,
     async work(signal) {
       await keepPartitions(options);
+      await expirePayloadsOfSites(options, signal);
       await sweep(options, signal);
     },
     onFault: options.onFault,
@@ -66,6 +75,27 @@ export async function keepPartitions(options: UpkeepOptions): Promise<void> {
     });
   } catch (error: unknown) {
     if (!isLockTimeout(error)) throw error;
+  }
+}
+
+/**
+ * Deletes what Sites with a retention of their own keep no longer, in small transactions, a day after the other; a day is
+ * noted when nothing of it is left. What a pass does not get to is left for the next.
+ */
+export async function expirePayloadsOfSites(
+  { clock, retention, transaction }: UpkeepOptions,
+  signal?: AbortSignal,
+): Promise<void> {
+  let left = DELETIONS_OF_A_PASS;
+  const sites = await transaction((db) => findExpiringSites(db, clock.now(), retention.payloads));
+  for (const { from, siteId, until } of sites) {
+    for (let day = from; day < until; day += DAY_MS) {
+      for (let more = true; more; left -= 1) {
+        if (left === 0 || signal?.aborted === true) return;
+        more = await transaction((db) => deleteExpired(db, siteId, day, DELETED_AT_ONCE));
+      }
+      await transaction((db) => noteExpired(db, siteId, day + DAY_MS));
+    }
   }
 }
 

@@ -25,6 +25,8 @@ export interface SiteView {
   readonly suspendedAt: number | null;
   readonly suspendedReason: string | null;
   readonly createdAt: number;
+  /** Days that payloads are kept; null = as long as the service keeps them. */
+  readonly payloadRetentionDays: number | null;
   readonly gates: { readonly QUALITY: GateResult; readonly SECURITY: GateResult };
   /** The contract in force at the moment asked for. */
   readonly contract: ContractTerms | null;
@@ -52,6 +54,7 @@ interface SiteRow {
   suspended_at: string | null;
   suspended_reason: string | null;
   created_at: string;
+  payload_retention_days: number | null;
   quality: GateResult;
   security: GateResult;
   contract_id: string | null;
@@ -69,6 +72,7 @@ const newestResult = (gate: string): string =>
 const VIEW = `
   select site.id, site.code, site.name, site.customer_type, ${ms('site.approved_at')} as approved_at,
     ${ms('site.suspended_at')} as suspended_at, site.suspended_reason, ${ms('site.created_at')} as created_at,
+    site.payload_retention_days,
     ${newestResult('QUALITY')} as quality, ${newestResult('SECURITY')} as security,
     contract.id as contract_id, contract.capacity_limit, ${ms('contract.starts_at')} as starts_at,
     ${ms('contract.ends_at')} as ends_at
@@ -108,6 +112,7 @@ const viewOf = (row: SiteRow): SiteView => ({
   suspendedAt: msOf(row.suspended_at),
   suspendedReason: row.suspended_reason,
   createdAt: Number(row.created_at),
+  payloadRetentionDays: row.payload_retention_days,
   gates: { QUALITY: row.quality, SECURITY: row.security },
   contract:
     row.contract_id === null

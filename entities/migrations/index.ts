@@ -12,6 +12,7 @@ import { Migration0011EvaluationTurns } from './0011-evaluation-turns.ts';
 import { Migration0012Rules } from './0012-rules.ts';
 import { Migration0013Imports } from './0013-imports.ts';
 import { Migration0014LargeStates } from './0014-large-states.ts';
+import { Migration0015SiteRetention } from './0015-site-retention.ts';
 
 /** Every migration, oldest first. A released one is never edited; a change is a new number. */
 export const MIGRATIONS = [
@@ -29,4 +30,5 @@ export const MIGRATIONS = [
   { name: '0012-rules', class: Migration0012Rules },
   { name: '0013-imports', class: Migration0013Imports },
   { name: '0014-large-states', class: Migration0014LargeStates },
+  { name: '0015-site-retention', class: Migration0015SiteRetention },
 ];

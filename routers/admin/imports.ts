@@ -245,7 +245,13 @@ const append = administratorProcedureTaking('lines')
     const site = await findSite(em, seen.siteCode);
     const checked = await checkLines(input.lines, firstLine, {
       customerType: site.customer_type,
-      oldest: ctx.services.clock.now() - ctx.services.payloadRetentionDays * DAY_MS,
+      oldest:
+        ctx.services.clock.now() -
+        Math.min(
+          ctx.services.payloadRetentionDays,
+          site.payload_retention_days ?? ctx.services.payloadRetentionDays,
+        ) *
+          DAY_MS,
       newest: ctx.services.clock.now(),
     });
     return mutate(ctx, path, async (within, now) => {

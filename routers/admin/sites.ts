@@ -35,6 +35,10 @@ const SiteOut = z.strictObject({
   suspended_at: UtcInstant.nullable(),
   suspended_reason: z.string().nullable(),
   created_at: UtcInstant,
+  payload_retention_days: z
+    .int()
+    .nullable()
+    .meta({ description: 'Of its own; null: as long as the service keeps payloads' }),
 });
 
 const toSite = (view: SiteView): z.infer<typeof SiteOut> => ({
@@ -56,6 +60,7 @@ const toSite = (view: SiteView): z.infer<typeof SiteOut> => ({
   suspended_at: toIsoOrNull(view.suspendedAt),
   suspended_reason: view.suspendedReason,
   created_at: toIso(view.createdAt),
+  payload_retention_days: view.payloadRetentionDays,
 });
 
 async function requireSite(db: Db, code: string, at: number): Promise<SiteView> {
@@ -89,6 +94,8 @@ const create = administratorProcedure
         suspended_at: null,
         suspended_reason: null,
         created_at: new Date(now),
+        payload_retention_days: null,
+        payload_expired_to: null,
       });
       try {
         await em.flush();
@@ -271,5 +278,48 @@ function changeState(
   });
 }
 
+const setRetention = administratorProcedure
+  .input(
+    z
+      .strictObject({
+        site_code: SiteCode,
+        payload_retention_days: z.int().min(30).max(3660).optional().meta({
+          description:
+            'Days that payloads and features are kept; left out: as long as the service keeps them',
+        }),
+      })
+      .meta({
+        description:
+          'Sets how long payloads and features of a Site are kept; what is older is deleted for good.',
+      }),
+  )
+  .output(SiteOut)
+  .mutation(async ({ ctx, input, path }) =>
+    mutate(ctx, path, async (em, now) => {
+      const { payload_retention_days: days = null, site_code: code } = input;
+      const { payloadRetentionDays: most } = ctx.services;
+      if (days !== null && days > most) {
+        throw new TRPCError({
+          code: 'BAD_REQUEST',
+          message: `The input is wrong: payload_retention_days: must be at most ${most}, as long as the service keeps payloads (PAYLOAD_RETENTION_DAYS).`,
+        });
+      }
+      const site = await lockSite(em, code);
+      const before = { payload_retention_days: site.payload_retention_days };
+      site.payload_retention_days = days;
+      await em.flush();
+      const result = toSite(await requireSite(em.getKysely(), code, now));
+      return { result, siteCode: code, before, after: { payload_retention_days: days } };
+    }),
+  );
+
 /** Sites from their creation to production, and out of it. */
-export const sites = router({ create, get, list, approve, suspend, resume });
+export const sites = router({
+  create,
+  get,
+  list,
+  approve,
+  suspend,
+  resume,
+  set_retention: setRetention,
+});

@@ -86,7 +86,7 @@ interface PageRow {
 
 /**
  * The hash of every payload, page by page in the order of the ledger's key. A payload may be missing only for a day whose
- * partition was dropped after retention.
+ * partition was dropped after retention, or that its Site keeps no longer.
  */
 async function verifyPayloads(client: Client, tell: (line: string) => void) {
   const total = await estimate(client);
@@ -135,10 +135,13 @@ const HASHES = `
     where (site_id, id) > ($1::bigint, $2::bigint) order by site_id, id limit $3
   ), held as (
     select page.site_id, page.id, payload.body is not null as hashed,
-      payload.body is null and page.received_at >= $4::timestamptz as missing,
+      payload.body is null and page.received_at >= $4::timestamptz
+        and page.received_at >= coalesce(site.payload_expired_to, '-infinity')
+        and page.received_at >= coalesce(now() - make_interval(days => site.payload_retention_days), '-infinity') as missing,
       coalesce(sha256(convert_to(payload.body, 'UTF8')) <> page.payload_hash, false) as wrong
     from page left join ingestion_payload payload on payload.site_id = page.site_id
       and payload.ingestion_id = page.id and payload.received_at = page.received_at
+    left join site on site.id = page.site_id
   ), last as (select site_id, id from page order by site_id desc, id desc limit 1)
   select count(*)::int as rows, count(*) filter (where hashed)::int as hashed,
     (select site_id from last)::text as last_site, (select id from last)::text as last_id,

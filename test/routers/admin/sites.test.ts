@@ -31,6 +31,7 @@ describe('admin: sites and gates', () => {
       suspended_at: null,
       suspended_reason: null,
       created_at: new Date(NOON).toISOString(),
+      payload_retention_days: null,
     });
     expect(await service.as('viewer').sites.get({ site_code: 'acme' })).to.deep.equal(site);
     const [stored] = await service.database.query<{ default_subject: string }>(

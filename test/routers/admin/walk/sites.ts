@@ -45,6 +45,10 @@ export const sitesWalk: RouterWalk = {
       path: 'sites.suspend',
       input: ({ code }) => ({ site_code: code, reason: `suspended ${code}` }),
     },
+    {
+      path: 'sites.set_retention',
+      input: ({ code }) => ({ site_code: code, payload_retention_days: 90 }),
+    },
     { path: 'sites.resume', input: ({ code }) => ({ site_code: code, reason: `resumed ${code}` }) },
   ],
 };
