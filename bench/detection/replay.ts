@@ -8,6 +8,7 @@ import { releaseModel } from '../../ledger/models.ts';
 import type { JsonValue } from '../../ledger/operator-events.ts';
 import { createPipelinedTransactions, type Transaction } from '../../ledger/transactions.ts';
 import type { BoostSettings } from '../../risk/model/boost.ts';
+import { patiently } from '../patiently.ts';
 import { trainSite } from '../model/train.ts';
 import { eventOf, type StreamLine } from './stream.ts';
 
@@ -75,8 +76,10 @@ export async function replay(
     const slice = { events: [...events], labels: [...labels] };
     events.length = 0;
     labels.length = 0;
-    const { failed, labels: counted } = await transaction((db) =>
-      importBatch(db, { ids, target: options.target, evaluators }, slice, clock.at),
+    const { failed, labels: counted } = await patiently(() =>
+      transaction((db) =>
+        importBatch(db, { ids, target: options.target, evaluators }, slice, clock.at),
+      ),
     );
     if (failed.length > 0 || counted.unknown.length > 0) {
       throw new Error(`${failed.length} events failed, ${counted.unknown.length} labels are lost`);

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createOrm } from '../../entities/orm.ts';
 import { defaultEvaluators } from '../../jobs/evaluators.ts';
 import { importBatch } from '../../jobs/import-batch.ts';
@@ -8,6 +7,7 @@ import { createPartitions } from '../../ledger/partitions.ts';
 import { createPipelinedTransactions } from '../../ledger/transactions.ts';
 import type { BenchDatabase } from '../cluster.ts';
 import type { LoadCredential } from '../load/protocol.ts';
+import { patiently } from '../patiently.ts';
 import { labelledPast, type PastOptions } from './labelled-past.ts';
 
 const DAY_MS = 86_400_000;
@@ -83,21 +83,6 @@ export async function importPast(
     return done;
   } finally {
     await pipelined.close();
-  }
-}
-
-/** Attempts at a batch: a machine that does much else may let a transaction wait until the database ends it. */
-const ATTEMPTS = 5;
-
-/** Does what changes nothing when it is done twice, again where it failed. */
-async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (error: unknown) {
-      if (attempt === ATTEMPTS) throw error;
-      await sleep(1_000);
-    }
   }
 }
 

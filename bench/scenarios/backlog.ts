@@ -66,7 +66,7 @@ interface Sample {
 const LOOK_MS = 100;
 
 /** Waits that long for the next result before the worker counts as stuck, ms. */
-const SILENCE_MS = 10_000;
+const SILENCE_MS = 30_000;
 
 /**
  * Evaluates what waits with a worker process of its own, until nothing is left.

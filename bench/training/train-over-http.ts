@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonValue } from '../../ledger/operator-events.ts';
+import { patiently } from '../patiently.ts';
 import { ADMIN_TOKEN } from '../service-process.ts';
 
 /** Between two looks at the task, ms. */
@@ -46,7 +47,7 @@ export async function trainOverHttp(
   });
   for (;;) {
     await sleep(LOOK_MS);
-    const task = await callAdmin<Task>(port, 'tasks.status', { task_id });
+    const task = await patiently(() => callAdmin<Task>(port, 'tasks.status', { task_id }));
     onLook(task.done);
     if (task.state === 'DONE') {
       return { result: task.result, seconds: (performance.now() - began) / 1000 };
