@@ -20,6 +20,12 @@ import {
 } from '../risk/index.ts';
 import type { KnownStates } from './known-states.ts';
 
+/**
+ * Changes from which on a state is remembered. Most cards, devices and pairs are met once in days: keeping them would
+ * cost more in the garbage collector than reading them again.
+ */
+const RECURS = 2;
+
 /** One entity of a batch. */
 export class Met implements EntityKey {
   readonly siteId: bigint;
@@ -140,6 +146,7 @@ export class Encounters {
     for (const { changed, key, siteId, size, state, version } of this.#all) {
       const turn = known.turnOf(siteId);
       if (!changed || state === undefined || turn === undefined) continue;
+      if (version < RECURS) continue;
       known.set(turn, key, { state, version: version + 1, size });
     }
   }

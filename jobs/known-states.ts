@@ -8,6 +8,9 @@ export interface KnownState {
   readonly size: number;
 }
 
+/** By turn and key of the entity. */
+type Generation = Map<string, Map<string, KnownState>>;
+
 /** Two generations of this many characters of stored states each are remembered: some 60 MB of heap. */
 const GENERATION = 6_000_000;
 
@@ -20,8 +23,8 @@ const GENERATION = 6_000_000;
 export class KnownStates {
   /** Names this worker where turns are kept. */
   readonly holder = randomUUID();
-  #young = new Map<string, KnownState>();
-  #old = new Map<string, KnownState>();
+  #young: Generation = new Map();
+  #old: Generation = new Map();
   #youngSize = 0;
   /** Sites whose turn was this worker's last, with the name their states are remembered under. */
   readonly #sites = new Map<bigint, string>();
@@ -49,25 +52,22 @@ export class KnownStates {
   }
 
   get(turn: string, key: string): KnownState | undefined {
-    const name = `${turn}/${key}`;
-    const young = this.#young.get(name);
+    const young = this.#young.get(turn)?.get(key);
     if (young !== undefined) return young;
-    const old = this.#old.get(name);
-    if (old !== undefined) this.#keep(name, old);
+    const old = this.#old.get(turn)?.get(key);
+    if (old !== undefined) this.set(turn, key, old);
     return old;
   }
 
   set(turn: string, key: string, known: KnownState): void {
-    this.#keep(`${turn}/${key}`, known);
-  }
-
-  #keep(name: string, known: KnownState): void {
     if (this.#youngSize > GENERATION) {
       this.#old = this.#young;
       this.#young = new Map();
       this.#youngSize = 0;
     }
-    this.#youngSize += known.size - (this.#young.get(name)?.size ?? 0);
-    this.#young.set(name, known);
+    let states = this.#young.get(turn);
+    if (states === undefined) this.#young.set(turn, (states = new Map<string, KnownState>()));
+    this.#youngSize += known.size - (states.get(key)?.size ?? 0);
+    states.set(key, known);
   }
 }
