@@ -13,6 +13,7 @@ import type { Db } from './database.ts';
 import { failureKind } from './failures.ts';
 import type { IdSource } from './ids.ts';
 import type { Numbered } from './ingest-statements.ts';
+import { StandingQueue } from './standing-queue.ts';
 import type { Acceptance, Submission } from './submission.ts';
 import { nextDecisions, type Admission, type RateDecision } from './rate-window.ts';
 import type { OneTrip, Transaction } from './transactions.ts';
@@ -27,7 +28,7 @@ export interface IngestLimits {
   readonly queuedBytes: number;
   /** Groups in flight at once. */
   readonly lanes: number;
-  /** How long a submission may be expected to wait, ms, at the rate of the last full groups. */
+  /** How long a submission may be expected to wait, ms, at the rate of the last full groups; longer in a burst. */
   readonly waitMs: number;
 }
 
@@ -38,13 +39,13 @@ export const INGEST_LIMITS: IngestLimits = {
   queuedRows: 1_024,
   queuedBytes: 32 * 1024 * 1024,
   lanes: 1,
-  waitMs: 100,
+  waitMs: 20,
 };
 
 /** Rows from which on a group tells the rate of a busy queue; smaller ones are mostly waiting for the disk. */
 const TELLING_ROWS = 32;
 
-/** Submissions that may wait however slow the last groups were: one burst of a merchant's server. */
+/** Submissions that may wait however slow the last groups were. */
 const ROOM_AT_LEAST = 128;
 
 /**
@@ -114,6 +115,7 @@ export class IngestQueue {
   #idle: (() => void) | undefined;
   /** Rows per ms while busy, averaged over the last dozen groups. */
   #rate = Number.POSITIVE_INFINITY;
+  readonly #standing = new StandingQueue();
 
   constructor(options: IngestQueueOptions) {
     this.#options = options;
@@ -127,12 +129,11 @@ export class IngestQueue {
 
   /** True while a further submission would be refused. */
   get isFull(): boolean {
-    return (
-      this.#closed ||
-      this.#queuedRows >= this.#limits.queuedRows ||
-      this.#queuedRows >= Math.max(ROOM_AT_LEAST, this.#rate * this.#limits.waitMs) ||
-      this.#queuedBytes >= this.#limits.queuedBytes
-    );
+    if (this.#closed) return true;
+    const { queuedBytes, queuedRows, waitMs } = this.#limits;
+    if (this.#queuedRows >= queuedRows || this.#queuedBytes >= queuedBytes) return true;
+    const isLong = this.#queuedRows >= Math.max(ROOM_AT_LEAST, this.#rate * waitMs);
+    return this.#standing.refuses(isLong, performance.now());
   }
 
   /**

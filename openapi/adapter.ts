@@ -106,12 +106,7 @@ async function answer(
     reply,
   };
   try {
-    const body = await operation.call({
-      path: operation.procedure,
-      getRawInput: () => Promise.resolve(input),
-      ctx: context,
-      type: operation.type,
-    });
+    const body = await operation.call(context, input);
     ctx.status = reply.status;
     for (const [name, value] of reply.headers) ctx.set(name, value);
     ctx.body = body;
