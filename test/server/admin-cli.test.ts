@@ -294,7 +294,10 @@ describe('the admin command line', () => {
   const WRONG: [string, RegExp][] = [
     ['stes list', /^There is no router stes; did you mean sites\?$/],
     ['nothing-like-it list', /^There is no router .*; --help lists them\.$/],
-    ['sites', /^Name a procedure of sites: create, get, list, approve, suspend, resume\.$/],
+    [
+      'sites',
+      /^Name a procedure of sites: create, get, list, approve, suspend, resume, set_retention\.$/,
+    ],
     ['sites crate', /^sites has no procedure crate; did you mean create\?$/],
     ['sites get --site-cod acme', /^--site-cod is no flag .*; did you mean --site-code\?$/],
     ['sites get --zzz 1', /^--zzz is no flag of sites get; --help lists its flags\.$/],
