@@ -42,6 +42,8 @@ export function failureKind(error: unknown): FailureKind {
     if (/^(08|53|57P0|58)/.test(code) || code === '57014' || code === '55P03' || code === '25006') {
       return 'unavailable';
     }
+    // A transaction that waited so long for its client that the server ended it.
+    if (code === '25P03') return 'unavailable';
     if (code === '28P01' || code === '28000' || code === '3D000') return 'unavailable';
     if (code.startsWith('22')) return 'refused-data';
     if (NETWORK.has(code)) return 'unavailable';

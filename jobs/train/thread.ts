@@ -1,6 +1,8 @@
 import { getPriority, setPriority } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { createPipelinedTransactions } from '../../ledger/transactions.ts';
+import { failureKind } from '../../ledger/failures.ts';
+import { createPipelinedTransactions, type Transaction } from '../../ledger/transactions.ts';
 import { learn, TooFewLabels } from '../../risk/model/learn.ts';
 import { encodeModel } from '../../risk/model/model.ts';
 import { readLearningRows } from './read-rows.ts';
@@ -27,7 +29,7 @@ async function main(order: TrainingOrder): Promise<void> {
   try {
     answer({ kind: 'progress', share: 0 });
     const rows = await readLearningRows(
-      database.transaction,
+      patient(database.transaction),
       BigInt(order.siteId),
       order.period,
       order.mostRows,
@@ -43,6 +45,24 @@ async function main(order: TrainingOrder): Promise<void> {
   } finally {
     await database.close();
   }
+}
+
+/** Attempts at a read, and the wait between two of them, ms. */
+const ATTEMPTS = 10;
+const WAIT_MS = 2_000;
+
+/** Reads again where the database was away, or ended a transaction for which this thread got no processor in time. */
+function patient(transaction: Transaction): Transaction {
+  return async (work) => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await transaction(work);
+      } catch (error: unknown) {
+        if (attempt === ATTEMPTS || failureKind(error) !== 'unavailable') throw error;
+        await sleep(WAIT_MS);
+      }
+    }
+  };
 }
 
 await main(workerData as TrainingOrder);
