@@ -92,13 +92,14 @@ export async function sideBySide<Each>(
   return results;
 }
 
-/** Ingest of new events at a pace, measured. */
+/** Ingest of new events at a pace, measured; the first of them is event `first`. */
 export function measureIngest(
   bench: Bench,
   running: RunningWay,
   database: BenchDatabase,
   pace: LoadOrder['pace'],
+  first = 0,
 ): Promise<Measurement> {
-  const order = orderOf(bench, running, { traffic: { kind: 'ingest', first: 0 }, pace });
+  const order = orderOf(bench, running, { traffic: { kind: 'ingest', first }, pace });
   return measure(bench.cluster, database, order, running.pid);
 }
