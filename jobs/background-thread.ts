@@ -1,4 +1,4 @@
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { parentPort, Worker } from 'node:worker_threads';
 
 /** What a thread says: how far it is, 0 to 1, and in the end its answer. */
@@ -50,8 +50,9 @@ export async function answerInBackground<Answer>(
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
   const send = (message: Message<Answer>): void => parentPort?.postMessage(message);
   try {
-    // On Linux 0 means this thread alone; elsewhere it may be refused, which only makes it a worse neighbour.
-    setPriority(0, NICE);
+    // Never higher than it is. On Linux 0 means this thread alone; elsewhere it may be refused, which only makes it a
+    // worse neighbour.
+    setPriority(0, Math.max(NICE, getPriority(0)));
   } catch {
     // Goes on with the priority it has.
   }
