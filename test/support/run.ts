@@ -1,6 +1,6 @@
 /**
  * `npm test`: runs mocha and closes with one line, `N passed, N failed`. Arguments are handed to mocha; files and
- * folders among them replace the whole suite. Many files are dealt to two processes that run at the same time, each on a
+ * folders among them replace the whole suite. Many files are dealt to three processes that run at the same time, each on a
  * database server of its own: most tests wait more than they work. Exit code 1 on any failure, also when nothing ran.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -10,8 +10,9 @@ import { dirname, join, resolve } from 'node:path';
 import type { TestResult } from './reporter.ts';
 import { makeTemporaryDirectory, removeAbandoned } from './temporary.ts';
 
-/** Files from which on a second process is worth its start. */
-const FILES_OF_TWO = 24;
+/** Files from which on more processes are worth their start, and how many there are then. */
+const FILES_OF_MANY = 24;
+const HANDS = 3;
 
 const root = join(import.meta.dirname, '..', '..');
 const mocha = join(
@@ -28,7 +29,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 const flags = process.argv.slice(2).filter((argument) => !existsSync(resolve(root, argument)));
 const files = testFiles(process.argv.slice(2).filter((argument) => !flags.includes(argument)));
-const hands = deal(files, files.length < FILES_OF_TWO ? 1 : 2);
+const hands = deal(files, files.length < FILES_OF_MANY ? 1 : HANDS);
 const running = hands.map((hand, index) => runHand(hand, index));
 const total = { passed: 0, failed: 0, skipped: 0 };
 for (const hand of running) {
