@@ -45,8 +45,9 @@ export const INGEST_LIMITS: IngestLimits = {
 /** Rows from which on a group tells the rate of a busy queue; smaller ones are mostly waiting for the disk. */
 const TELLING_ROWS = 32;
 
-/** Submissions that may wait however slow the last groups were. */
+/** Submissions that may wait however slow the last groups were, and the share of the bytes that may. */
 const ROOM_AT_LEAST = 128;
+const STANDING_BYTES = 0.6;
 
 /**
  * Lanes beside the first, for a service with little to do: a lone event need not wait for the disk to write another one.
@@ -132,7 +133,9 @@ export class IngestQueue {
     if (this.#closed) return true;
     const { queuedBytes, queuedRows, waitMs } = this.#limits;
     if (this.#queuedRows >= queuedRows || this.#queuedBytes >= queuedBytes) return true;
-    const isLong = this.#queuedRows >= Math.max(ROOM_AT_LEAST, this.#rate * waitMs);
+    const isLong =
+      this.#queuedRows >= Math.max(ROOM_AT_LEAST, this.#rate * waitMs) ||
+      this.#queuedBytes >= queuedBytes * STANDING_BYTES;
     return this.#standing.refuses(isLong, performance.now());
   }
 
