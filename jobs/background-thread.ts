@@ -1,5 +1,6 @@
 import { getPriority, setPriority } from 'node:os';
 import { parentPort, Worker } from 'node:worker_threads';
+import type { TaskRun } from './tasks.ts';
 
 /** What a thread says: how far it is, 0 to 1, and in the end its answer. */
 type Message<Answer> = { readonly share: number } | { readonly answer: Answer };
@@ -7,15 +8,42 @@ type Message<Answer> = { readonly share: number } | { readonly answer: Answer };
 /** Nice value of such a thread: requests and evaluations take the processor first. */
 const NICE = 10;
 
+/** What is large lies outside the heap or is read page by page; what is left are ids, times and scores. */
 const HEAP_MB = 1_024;
+
+/** Least time between two notes of progress, ms. */
+const NOTE_MS = 2_000;
 
 /**
  * Runs a file in a thread of its own, which answers by {@link answerInBackground}: for work that would keep the process
- * from answering requests.
+ * from answering requests. Its progress is noted in percent, at most every two seconds; a note that fails is left out.
  *
  * @throws what the thread threw, or an AbortError when `signal` ended it
  */
-export function runInBackground<Answer>(
+export async function runInBackground<Answer>(
+  file: URL,
+  order: unknown,
+  { progress, signal }: Pick<TaskRun, 'progress' | 'signal'>,
+): Promise<Answer> {
+  let noted = 0;
+  let noting = Promise.resolve();
+  const answer = await answerOfThread<Answer>(
+    file,
+    order,
+    (share) => {
+      if (performance.now() - noted < NOTE_MS) return;
+      noted = performance.now();
+      noting = noting.then(() =>
+        progress({ done: Math.round(share * 100), total: 100 }).catch(() => undefined),
+      );
+    },
+    signal,
+  );
+  await noting;
+  return answer;
+}
+
+function answerOfThread<Answer>(
   file: URL,
   order: unknown,
   onProgress: (share: number) => void,

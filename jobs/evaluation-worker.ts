@@ -146,8 +146,9 @@ export class EvaluationWorker {
           ahead.catch(() => undefined);
         }
         if (taken.claims.length > 0) await this.#settleYielding(taken);
-        if (taken.claims.length >= STREAM && !full) await this.#idle(GATHER_MS, true);
-        else if (!full) await this.#idle(POLL_MS);
+        if (full) continue;
+        const isStream = taken.claims.length >= STREAM;
+        await this.#idle(isStream ? GATHER_MS : POLL_MS, isStream);
       } catch (error: unknown) {
         if (failureKind(error) === 'unforeseen') this.#options.report.fault(error);
         await this.#idle(OUTAGE_MS, true);

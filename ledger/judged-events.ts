@@ -1,4 +1,5 @@
 import { run, type Db } from './database.ts';
+import { IS_FRAUD } from './latest-label.ts';
 
 /** A judged event with all that it was judged from. Times in ms since 1970 UTC. */
 export interface JudgedRow {
@@ -77,9 +78,7 @@ export async function readJudged(
     `select event.id, (extract(epoch from least(event.occurred_at, event.received_at)) * 1000)::bigint as at,
        event.amount_minor, event.currency, result.score, result.level, result.decision, result.reasons, result.rule_scores,
        result.evaluator_version, seen.features, payload.body,
-       (select label.outcome_label <> 'FALSE_POSITIVE' from outcome_label label
-        where label.site_id = event.site_id and label.ingestion_id = event.id
-        order by label.labelled_at desc, label.outcome_label desc limit 1) as is_fraud
+       ${IS_FRAUD} as is_fraud
      from (
        select site_id, id, occurred_at, received_at, amount_minor, currency from ingestion
        where site_id = $1 and received_at >= $2::timestamptz and received_at < $3::timestamptz and id > $4

@@ -1,4 +1,5 @@
 import { run, type Db } from './database.ts';
+import { IS_FRAUD } from './latest-label.ts';
 
 /** A live payment that a model in the shadow has scored, with all that it was judged from. Times in ms since 1970 UTC. */
 export interface ShadowPayment {
@@ -89,9 +90,7 @@ export async function readShadowPayments(
     `select event.id, (extract(epoch from least(event.occurred_at, event.received_at)) * 1000)::bigint as at,
        (extract(epoch from shadow.evaluated_at) * 1000)::bigint as evaluated_at, shadow.probability, shadow.live_probability, result.score, result.decision, result.rule_scores,
        result.evaluator_version, seen.features, payload.body,
-       (select label.outcome_label <> 'FALSE_POSITIVE' from outcome_label label
-        where label.site_id = event.site_id and label.ingestion_id = event.id
-        order by label.labelled_at desc, label.outcome_label desc limit 1) as is_fraud
+       ${IS_FRAUD} as is_fraud
      from (
        select site_id, ingestion_id, evaluated_at, probability, live_probability from model_shadow_score
        where site_id = $1 and model_id = $2 and evaluated_at >= $3::timestamptz and evaluated_at < $4::timestamptz

@@ -1,4 +1,5 @@
 import { run, type Db } from './database.ts';
+import { IS_FRAUD } from './latest-label.ts';
 
 /** A judged payment that may be learned from. Times in ms since 1970 UTC. */
 export interface TrainingCandidate {
@@ -41,11 +42,7 @@ export async function readCandidates(
     db,
     `select event.id, (extract(epoch from least(event.occurred_at, event.received_at)) * 1000)::bigint as at,
        to_char(result.evaluated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as evaluated_at,
-       coalesce((
-         select label.outcome_label <> 'FALSE_POSITIVE' from outcome_label label
-         where label.site_id = event.site_id and label.ingestion_id = event.id
-         order by label.labelled_at desc, label.outcome_label desc limit 1
-       ), false) as is_fraud,
+       coalesce(${IS_FRAUD}, false) as is_fraud,
        coalesce((result.rule_scores ->> 'model_probability')::double precision, result.score / 100.0::double precision) as answered
      from ingestion event
      join evaluation result on result.site_id = event.site_id and result.ingestion_id = event.id

@@ -7,9 +7,6 @@ import type { Comparison } from './comparison.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Least time between two notes of progress, ms. */
-const NOTE_MS = 2_000;
-
 /** Payments compared at most, the latest ones: some 200 MB in the thread. */
 const MOST = 500_000;
 
@@ -56,21 +53,11 @@ export function createCompareHandler({ appUrl, most = MOST }: CompareOptions): T
       labelDelayDays,
       most,
     };
-    let noted = 0;
-    let noting = Promise.resolve();
     const found = await runInBackground<ComparisonAnswer>(
       new URL('./thread.ts', import.meta.url),
       order,
-      (share) => {
-        if (performance.now() - noted < NOTE_MS) return;
-        noted = performance.now();
-        noting = noting.then(() =>
-          progress({ done: Math.round(share * 100), total: 100 }).catch(() => undefined),
-        );
-      },
-      signal,
+      { progress, signal },
     );
-    await noting;
     await progress({ done: 100, total: 100 });
     const { from: reached, to: until, ...comparison } = found;
     const result = {

@@ -3,15 +3,27 @@ import { insertModel, readModelSettings } from '../../ledger/models.ts';
 import { raiseOperatorEvent, type JsonValue } from '../../ledger/operator-events.ts';
 import { FEATURES_VERSION } from '../../risk/index.ts';
 import type { BoostSettings } from '../../risk/model/boost.ts';
-import { LEARNING } from '../../risk/model/learn.ts';
+import { LEARNING, type LearningMetrics } from '../../risk/model/learn.ts';
 import { modelHash } from '../../risk/model/model.ts';
+import { runInBackground } from '../background-thread.ts';
 import type { TaskHandler } from '../tasks.ts';
 import { MOST_ROWS } from './read-rows.ts';
-import { runTraining } from './run-thread.ts';
 
 const DAY_MS = 86_400_000;
-/** Least time between two notes of progress, ms. */
-const NOTE_MS = 2_000;
+
+/** What the thread is told. Times in ms since 1970 UTC. */
+export interface TrainingOrder {
+  readonly appUrl: string;
+  readonly siteId: string;
+  readonly period: { readonly from: number; readonly to: number };
+  readonly settings: BoostSettings;
+  readonly mostRows: number;
+}
+
+/** What it found. */
+export type TrainingAnswer =
+  | { readonly kind: 'learned'; readonly text: string; readonly metrics: LearningMetrics }
+  | { readonly kind: 'too few'; readonly reason: string };
 
 /** What a training works with. */
 export interface TrainOptions {
@@ -38,20 +50,18 @@ export function createTrainHandler({
     const asked = orderedAt(task.input) ?? clock.now();
     const to = asked - settings.labelDelayDays * DAY_MS;
     const period = { from: to - settings.historyDays * DAY_MS, to };
-    let noted = 0;
-    let noting = Promise.resolve();
-    const answer = await runTraining(
-      { appUrl, siteId: String(task.siteId), period, settings: learning, mostRows },
-      (share) => {
-        if (performance.now() - noted < NOTE_MS) return;
-        noted = performance.now();
-        noting = noting.then(() =>
-          progress({ done: Math.round(share * 100), total: 100 }).catch(() => undefined),
-        );
-      },
-      signal,
+    const order: TrainingOrder = {
+      appUrl,
+      siteId: String(task.siteId),
+      period,
+      settings: learning,
+      mostRows,
+    };
+    const answer = await runInBackground<TrainingAnswer>(
+      new URL('./thread.ts', import.meta.url),
+      order,
+      { progress, signal },
     );
-    await noting;
     return transaction(async (db) => {
       const subject = `Site ${task.siteId}`;
       const at = clock.now();

@@ -21,7 +21,7 @@ import {
 import { LEARNING } from '../../risk/model/learn.ts';
 import { modelHash } from '../../risk/model/model.ts';
 import {
-  createActiveSite,
+  createImportTarget,
   NOON,
   refusalOf,
   startAdminService,
@@ -172,16 +172,7 @@ describe('the comparison of a model in the shadow with what was answered', () =>
     this.timeout(120_000);
     service = await startAdminService();
     const admin = service.as('administrator');
-    await createActiveSite(admin, 'trial');
-    const [row] = await service.database.query<{ site_id: string; id: string }>(
-      `insert into credential (site_id, environment, label, permissions, created_at)
-       select id, 'production', 'past', '{ingest}', now() from site returning site_id, id`,
-    );
-    target = {
-      siteId: BigInt(row?.site_id ?? 0),
-      credentialId: BigInt(row?.id ?? 0),
-      defaultSubject: 'subject',
-    };
+    target = await createImportTarget(service, 'trial');
     const none = newModels();
     await live(makePast(3_000, NOON - 1, 1), () => none);
     shadowId = await learn(40);

@@ -19,7 +19,7 @@ import {
 } from '../../risk/index.ts';
 import { LEARNING } from '../../risk/model/learn.ts';
 import {
-  createActiveSite,
+  createImportTarget,
   NOON,
   refusalOf,
   startAdminService,
@@ -38,20 +38,7 @@ describe('models', () => {
   const transaction = <T>(work: (db: Db) => Promise<T>): Promise<T> =>
     service.services.orm.em.fork().transactional((em) => work(em.getKysely()));
 
-  /** A Site and the credential its history names. */
-  const makeTarget = async (code: string): Promise<ImportTarget> => {
-    await createActiveSite(service.as('administrator'), code);
-    const [row] = await service.database.query<{ site_id: string; id: string }>(
-      `insert into credential (site_id, environment, label, permissions, created_at)
-       select id, 'production', 'past', '{ingest}', now() from site where code = $1 returning site_id, id`,
-      [code],
-    );
-    return {
-      siteId: BigInt(row?.site_id ?? 0),
-      credentialId: BigInt(row?.id ?? 0),
-      defaultSubject: 'subject',
-    };
-  };
+  const makeTarget = (code: string): Promise<ImportTarget> => createImportTarget(service, code);
 
   /** Lives through a past, in slices of two hundred events with the labels that were due before them. */
   const live = async (to: ImportTarget, past: Past, models: ModelSource): Promise<void> => {
@@ -385,16 +372,7 @@ describe('imported history', () => {
   after(() => service.close());
 
   it('is dated by its own times, costs no quota, queues nothing and is imported once', async () => {
-    await createActiveSite(service.as('administrator'), 'past');
-    const [row] = await service.database.query<{ site_id: string; id: string }>(
-      `insert into credential (site_id, environment, label, permissions, created_at)
-       select id, 'production', 'past', '{ingest}', now() from site returning site_id, id`,
-    );
-    const target = {
-      siteId: BigInt(row?.site_id ?? 0),
-      credentialId: BigInt(row?.id ?? 0),
-      defaultSubject: 'subject',
-    };
+    const target = await createImportTarget(service, 'past');
     const transaction = <T>(work: (db: Db) => Promise<T>): Promise<T> =>
       service.services.orm.em.fork().transactional((em) => work(em.getKysely()));
     const evaluators = siteEvaluators(

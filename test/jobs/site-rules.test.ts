@@ -19,7 +19,7 @@ import { entitiesOf, featurePosition, FEATURES_VERSION } from '../../risk/index.
 import { encodeModel, modelHash } from '../../risk/model/model.ts';
 import type { TransactionEvent } from '../../contract/transaction.ts';
 import {
-  createActiveSite,
+  createImportTarget,
   startAdminService,
   type AdminService,
 } from '../routers/admin/admin-service.ts';
@@ -57,19 +57,7 @@ describe('rules and lists of a Site', () => {
   const transaction = <T>(work: (db: Db) => Promise<T>): Promise<T> =>
     service.services.orm.em.fork().transactional((em) => work(em.getKysely()));
 
-  const makeTarget = async (code: string): Promise<ImportTarget> => {
-    await createActiveSite(service.as('administrator'), code);
-    const [row] = await service.database.query<{ site_id: string; id: string }>(
-      `insert into credential (site_id, environment, label, permissions, created_at)
-       select id, 'production', 'past', '{ingest}', now() from site where code = $1 returning site_id, id`,
-      [code],
-    );
-    return {
-      siteId: BigInt(row?.site_id ?? 0),
-      credentialId: BigInt(row?.id ?? 0),
-      defaultSubject: 'subject',
-    };
-  };
+  const makeTarget = (code: string): Promise<ImportTarget> => createImportTarget(service, code);
 
   /** A worker as it runs: what it knows is its own. */
   const newWorker = () => {

@@ -8,6 +8,7 @@ import { createBoss } from '../../../jobs/queues.ts';
 import { startTask, TaskRunner, type TaskHandler } from '../../../jobs/tasks.ts';
 import { createStateLookUps } from '../../../ledger/status.ts';
 import { createIdSource } from '../../../ledger/ids.ts';
+import type { ImportTarget } from '../../../ledger/import-events.ts';
 import { IngestQueue } from '../../../ledger/ingest-queue.ts';
 import { createSecretBox } from '../../../ledger/secret-box.ts';
 import { adminRouter } from '../../../routers/admin/router.ts';
@@ -132,4 +133,22 @@ export async function createActiveSite(admin: AdminCaller, code: string): Promis
     ends_at: '2026-04-01T00:00:00Z',
   });
   await admin.sites.approve({ site_code: code });
+}
+
+/** An active Site and the credential that its imported history names. */
+export async function createImportTarget(
+  service: AdminService,
+  code: string,
+): Promise<ImportTarget> {
+  await createActiveSite(service.as('administrator'), code);
+  const [row] = await service.database.query<{ site_id: string; id: string }>(
+    `insert into credential (site_id, environment, label, permissions, created_at)
+     select id, 'production', 'past', '{ingest}', now() from site where code = $1 returning site_id, id`,
+    [code],
+  );
+  return {
+    siteId: BigInt(row?.site_id ?? 0),
+    credentialId: BigInt(row?.id ?? 0),
+    defaultSubject: 'subject',
+  };
 }
