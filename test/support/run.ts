@@ -1,7 +1,8 @@
 /**
- * `npm test`: runs mocha and closes with one line, `N passed, N failed`. Arguments are handed to mocha; files and
- * folders among them replace the whole suite. Many files are dealt to three processes that run at the same time, each on a
- * database server of its own: most tests wait more than they work. Exit code 1 on any failure, also when nothing ran.
+ * `npm test`: runs mocha, names once more what failed, and closes with one line, `N passed, N failed`. Arguments are
+ * handed to mocha; files and folders among them replace the whole suite. Many files are dealt to three processes that
+ * run at the same time, each on a database server of its own: most tests wait more than they work. Exit code 1 on any
+ * failure, also when nothing ran.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, globSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -32,14 +33,18 @@ const files = testFiles(process.argv.slice(2).filter((argument) => !flags.includ
 const hands = deal(files, files.length < FILES_OF_MANY ? 1 : HANDS);
 const running = hands.map((hand, index) => runHand(hand, index));
 const total = { passed: 0, failed: 0, skipped: 0 };
+const failures: string[] = [];
 for (const hand of running) {
   const { result, output } = await hand;
   process.stdout.write(output);
   total.passed += result.passed;
   total.failed += result.failed;
   total.skipped += result.skipped;
+  failures.push(...result.failures);
 }
 rmSync(directory, { recursive: true, force: true });
+// One line each begins so, which `.ci/run` looks for.
+for (const failure of failures) console.log(`FAILED: ${failure}\n`);
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
 process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0;
@@ -105,7 +110,7 @@ function readResult(
   code: number | null,
   signal: NodeJS.Signals | null,
 ): TestResult {
-  let result: TestResult = { passed: 0, failed: 0, skipped: 0, leaked: [] };
+  let result: TestResult = { passed: 0, failed: 0, skipped: 0, failures: [], leaked: [] };
   try {
     result = JSON.parse(readFileSync(resultFile, 'utf8')) as TestResult;
   } catch {
