@@ -62,11 +62,26 @@ const healthOf = (row: Row): EndpointHealthRow => ({
   lastFailureAt: time(row.last_failure_at),
 });
 
-/** Reads and locks the health of endpoints, in the order of their keys; what was never written is absent. */
+/**
+ * Reads and locks the health of endpoints, in the order of their keys. One that has none yet gets a row first: what does
+ * not exist cannot be locked, and whoever notes something about it meanwhile would be overwritten.
+ */
 export async function lockHealth(
   db: Db,
   endpoints: readonly EndpointRef[],
 ): Promise<Map<bigint, EndpointHealth>> {
+  await run(
+    db,
+    `insert into webhook_endpoint_health (site_id, endpoint_id, failures_in_row, breaker)
+     select site_id, endpoint_id, 0, 'CLOSED'
+     from unnest($1::bigint[], $2::bigint[]) as wanted (site_id, endpoint_id)
+     order by site_id, endpoint_id
+     on conflict (site_id, endpoint_id) do nothing`,
+    [
+      endpoints.map(({ siteId }) => String(siteId)),
+      endpoints.map((each) => String(each.endpointId)),
+    ],
+  );
   const { rows } = await run<Row>(
     db,
     `select ${COLUMNS} from webhook_endpoint_health health
