@@ -74,3 +74,18 @@ export const PARTITIONED_TABLES = [
   { table: 'model_shadow_score', column: 'evaluated_at', keptFor: 'payloads' },
   { table: 'rule_shadow_difference', column: 'evaluated_at', keptFor: 'payloads' },
 ] as const;
+
+/**
+ * Columns that nothing is looked up by and whose values are long: the planner keeps no samples of them. Reading, sorting and
+ * compressing those was most of what keeping statistics costs, and samples would outlive the rows they were taken from.
+ */
+export const UNSAMPLED_COLUMNS = [
+  { table: 'ingestion_payload', column: 'body' },
+  { table: 'evaluation', column: 'reasons' },
+  { table: 'evaluation', column: 'rule_scores' },
+  { table: 'evaluation_features', column: 'features' },
+  { table: 'entity_state', column: 'state' },
+  { table: 'webhook_event', column: 'body' },
+  { table: 'webhook_attempt', column: 'answer' },
+  { table: 'history_import_line', column: 'body' },
+] as const;

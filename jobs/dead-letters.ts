@@ -5,7 +5,7 @@ import type { Db } from '../ledger/database.ts';
 import { openDeadLetter } from '../ledger/failed-attempts.ts';
 import type { LedgerRef } from '../ledger/load-batch.ts';
 import type { Transaction } from '../ledger/transactions.ts';
-import type { GaveUp } from './evaluation-worker.ts';
+import type { GaveUp } from './evaluation-lane.ts';
 import { Loop } from './loop.ts';
 import { EVALUATE_DEAD } from './queues.ts';
 

@@ -1,3 +1,4 @@
+import type { Client } from 'pg';
 import { PgBoss } from 'pg-boss';
 
 /** The queue of events to judge; its job rows are what operators watch. */
@@ -137,4 +138,25 @@ export async function createQueues(boss: PgBoss): Promise<void> {
       partition: true,
     });
   }
+}
+
+/** Rows in a sample are 300 times this: a queue's table changes altogether within seconds, and is sampled as often. */
+const JOB_STATISTICS = 10;
+
+/**
+ * Keeps the statistics of the tables of jobs small, which the planner does not need any larger: their jobs are found by
+ * index. Sampled like others they took more than all other tables together. Needs the owning role; safe to repeat.
+ */
+export async function limitJobStatistics(client: Client): Promise<void> {
+  const { rows } = await client.query<{ change: string }>(
+    `select format('alter table %s %s', job.oid::regclass,
+       string_agg(format('alter column %I set statistics %s', attname, $1::int), ', ')) as change
+     from pg_attribute
+     join pg_class job on job.oid = attrelid and job.relkind = 'r'
+     join pg_inherits on inhrelid = job.oid and inhparent = 'pgboss.job'::regclass
+     where attnum > 0 and not attisdropped and attstattarget is distinct from $1::int
+     group by job.oid`,
+    [JOB_STATISTICS],
+  );
+  for (const { change } of rows) await client.query(change);
 }

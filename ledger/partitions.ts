@@ -1,4 +1,4 @@
-import { APPEND_ONLY_TABLES, PARTITIONED_TABLES } from '../entities/tables.ts';
+import { APPEND_ONLY_TABLES, PARTITIONED_TABLES, UNSAMPLED_COLUMNS } from '../entities/tables.ts';
 import { run, type Db } from './database.ts';
 
 const DAY_MS = 86_400_000;
@@ -36,6 +36,10 @@ export async function createPartitions(
         db,
         `create table ${name} partition of ${table} for values from ('${from}T00:00:00Z') to ('${until}T00:00:00Z')`,
       );
+      // A partition does not inherit what is sampled of its table.
+      for (const { column } of UNSAMPLED_COLUMNS.filter((unsampled) => unsampled.table === table)) {
+        await run(db, `alter table ${name} alter column ${column} set statistics 0`);
+      }
       if (isAppendOnly(table)) {
         // The TRUNCATE guard is a statement trigger, which partitions do not inherit.
         await run(

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { parseSecretsKey } from './secrets-key.ts';
 
@@ -96,6 +97,13 @@ const SETTINGS = {
     }),
   // What happens while an endpoint is off is promised for 30 days; held deliveries are looked for over 400.
   WEBHOOK_RETENTION_DAYS: integer('WEBHOOK_RETENTION_DAYS', 30, 366, 35),
+  EVALUATION_THREADS: z
+    .string()
+    .regex(/^\d+$/)
+    .transform(Number)
+    .refine((value) => value >= 1 && value <= 16)
+    .optional()
+    .meta({ says: 'EVALUATION_THREADS must be a whole number from 1 to 16' }),
   EVALUATION_RETRY_LIMIT: integer('EVALUATION_RETRY_LIMIT', 0, 50, 5),
   EVALUATION_RETRY_DELAY_SECONDS: integer('EVALUATION_RETRY_DELAY_SECONDS', 1, 3600, 2),
   PAYLOAD_RETENTION_DAYS: integer('PAYLOAD_RETENTION_DAYS', 1, 36_500, 400),
@@ -194,4 +202,14 @@ function parseSettings(environment: NodeJS.ProcessEnv): z.infer<typeof schema> {
     );
   }
   return settings;
+}
+
+/** Threads that judge unless a setting says otherwise, at most: the database they share is the limit then. */
+const MOST_THREADS = 4;
+
+/** On how many threads events are judged: one for each core, or for each two where requests are answered here too. */
+export function evaluationThreadsOf({ EVALUATION_THREADS, ROLE }: Settings): number {
+  if (EVALUATION_THREADS !== undefined) return EVALUATION_THREADS;
+  const cores = ROLE === 'worker' ? availableParallelism() : availableParallelism() / 2;
+  return Math.min(MOST_THREADS, Math.max(1, Math.floor(cores)));
 }

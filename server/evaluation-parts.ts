@@ -1,5 +1,5 @@
 import type { BatchParts } from '../jobs/evaluate-batch.ts';
-import type { GaveUp } from '../jobs/evaluation-worker.ts';
+import type { GaveUp } from '../jobs/evaluation-lane.ts';
 import { siteEvaluators } from '../jobs/evaluators.ts';
 import { ModelSource } from '../jobs/site-models.ts';
 import { RuleSource } from '../jobs/site-rules.ts';

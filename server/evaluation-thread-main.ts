@@ -1,44 +1,35 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { attemptErrorOf } from '../jobs/attempt-error.ts';
 import { systemClock } from '../ledger/clock.ts';
-import { failureKind } from '../ledger/failures.ts';
-import { createEvaluations } from './evaluation.ts';
+import { sayToMaker, tellReport, tellStart, type Say } from './evaluation-messages.ts';
 import type { FromThread, ThreadData, ToThread } from './evaluation-thread.ts';
+import { createEvaluations } from './evaluation.ts';
+import { LaneThread } from './lane-thread.ts';
 
-const { share: shared, ...data } = workerData as ThreadData;
-const share = new Int32Array(shared);
+const data = workerData as ThreadData;
+const share = new Int32Array(data.share);
 
-function say(message: FromThread, moved: readonly ArrayBuffer[] = []): void {
-  parentPort?.postMessage(message, moved);
+const say: Say<FromThread> = sayToMaker;
+
+/** Ends this thread, and the process replaces it with all its lanes: the claims of a lost lane run out by themselves. */
+function loseAll(): never {
+  throw new Error('a lane of the evaluation has ended');
 }
 
-const evaluations = createEvaluations({
-  ...data,
-  clock: systemClock,
-  share: () => Atomics.load(share, 0) / 100,
-  report: {
-    judged(rows, now) {
-      const siteIds = BigInt64Array.from(rows, ({ siteId }) => siteId);
-      const receivedAt = Float64Array.from(rows, (row) => row.receivedAt);
-      say({ kind: 'judged', siteIds, receivedAt, now }, [siteIds.buffer, receivedAt.buffer]);
-    },
-    failed: (dead) => say({ kind: 'failed', dead }),
-    // Its text may quote rows: only class and place leave the thread.
-    fault: (error) => say({ kind: 'fault', error: attemptErrorOf(error) }),
+const others = Array.from({ length: data.threads - 1 }, () => new LaneThread(data, say, loseAll));
+const evaluations = createEvaluations(
+  {
+    appUrl: data.appUrl,
+    backend: data.backend,
+    retryLimit: data.retryLimit,
+    clock: systemClock,
+    share: () => Atomics.load(share, 0) / 100,
+    report: tellReport(say),
   },
-});
+  others,
+);
 
 const answers: Record<ToThread, () => void> = {
-  start: () =>
-    void evaluations.start().then(
-      () => say({ kind: 'started' }),
-      (error: unknown) =>
-        say({
-          kind: 'not started',
-          away: failureKind(error) === 'unavailable',
-          error: attemptErrorOf(error),
-        }),
-    ),
+  start: () => tellStart(() => evaluations.start(), say),
   wake: () => evaluations.wake(),
   stop: () => void evaluations.stop().finally(() => parentPort?.close()),
 };

@@ -1,14 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import type { AttemptError } from '../ledger/failed-attempts.ts';
-import type { EvaluationOptions, Evaluations } from './evaluation.ts';
+import type { LaneOptions } from './evaluation-lane.ts';
+import {
+  hearReport,
+  hearStart,
+  type ReportHearer,
+  type ReportMessage,
+  type StartMessage,
+} from './evaluation-messages.ts';
+import type { Evaluations } from './evaluation.ts';
 
 /** What the thread is started with: plain data only. Holds a password: never log it. */
 export interface ThreadData {
   readonly appUrl: string;
   readonly backend: 'postgres' | 'citus';
   readonly retryLimit: number;
+  /** Threads that judge, this one included. */
+  readonly threads: number;
   /** One number, percent: the share of the time that evaluations may take now. */
   readonly share: SharedArrayBuffer;
 }
@@ -17,23 +26,14 @@ export interface ThreadData {
 export type ToThread = 'start' | 'wake' | 'stop';
 
 /** What the thread says to the process. */
-export type FromThread =
-  | { readonly kind: 'started' }
-  /** `away`: the database does not answer; trying again may help. */
-  | { readonly kind: 'not started'; readonly away: boolean; readonly error: AttemptError }
-  | {
-      readonly kind: 'judged';
-      readonly siteIds: BigInt64Array;
-      readonly receivedAt: Float64Array;
-      readonly now: number;
-    }
-  | { readonly kind: 'failed'; readonly dead: boolean }
-  | { readonly kind: 'fault'; readonly error: AttemptError };
+export type FromThread = StartMessage | ReportMessage;
 
-/** What the process adds: faults come from the thread without their text. */
-export interface ThreadOptions extends Omit<EvaluationOptions, 'clock' | 'report'> {
-  readonly report: Omit<EvaluationOptions['report'], 'fault'>;
-  readonly onFault: (error: AttemptError) => void;
+/** What the process adds. */
+export interface ThreadOptions extends Omit<LaneOptions, 'clock' | 'report'> {
+  /** Threads that judge, at least 1; the events of a Site are judged on one of them. */
+  readonly threads: number;
+  readonly report: Omit<ReportHearer, 'onFault'>;
+  readonly onFault: ReportHearer['onFault'];
 }
 
 /**
@@ -41,7 +41,9 @@ export interface ThreadOptions extends Omit<EvaluationOptions, 'clock' | 'report
  * fifth of the thread's time goes into copying survivors with half of it (docs/decisions/0008-evaluation-worker.md).
  */
 const SEMI_SPACE_MB = 32;
-const OLD_GENERATION_MB = 512;
+export const OLD_GENERATION_MB = 512;
+/** Below this the old generation is not collected: two of three collections there were of what a batch had outlived. */
+const FIRST_OLD_GENERATION_MB = 256;
 
 /** A thread that dies is replaced after this, ms. */
 const RESTART_MS = 1_000;
@@ -53,8 +55,8 @@ const STOP_MS = 20_000;
 const SHARE_MS = 20;
 
 /**
- * Evaluations on a thread of their own: neither do requests wait for a batch to be judged, nor do the two share one
- * core. Crashes of the thread are faults; another one takes its place.
+ * Evaluations on a thread of their own, which may have others beside it (lane-thread.ts): neither do requests wait for a
+ * batch to be judged, nor do the two share one core. Crashes of the thread are faults; another one takes its place.
  */
 export class EvaluationThread implements Evaluations {
   readonly #options: ThreadOptions;
@@ -71,22 +73,9 @@ export class EvaluationThread implements Evaluations {
   async start(): Promise<void> {
     this.#worker ??= this.#spawn();
     const worker = this.#worker;
-    await new Promise<void>((resolve, reject) => {
-      const settle = (error?: Error): void => {
-        worker.off('message', hear);
-        worker.off('exit', ended);
-        if (error === undefined) resolve();
-        else reject(error);
-      };
-      const hear = (message: FromThread): void => {
-        if (message.kind === 'started') settle();
-        else if (message.kind === 'not started') settle(startError(message));
-      };
-      const ended = (): void => settle(new Error('the evaluation thread ended at its start'));
-      worker.on('message', hear);
-      worker.on('exit', ended);
-      this.#say('start');
-    });
+    const started = hearStart(worker);
+    this.#say('start');
+    await started;
     this.#telling ??= setInterval(() => this.#tellShare(), SHARE_MS).unref();
   }
 
@@ -118,15 +107,17 @@ export class EvaluationThread implements Evaluations {
   }
 
   #spawn(): Worker {
-    const { appUrl, backend, retryLimit } = this.#options;
+    const { appUrl, backend, retryLimit, threads } = this.#options;
     const workerData: ThreadData = {
       appUrl,
       backend,
       retryLimit,
+      threads,
       share: this.#share.buffer,
     };
     // Node's own flag holds for every thread and wins over resourceLimits; the process's heap has its size already.
     setFlagsFromString(`--max-semi-space-size=${SEMI_SPACE_MB}`);
+    setFlagsFromString(`--initial-old-space-size=${FIRST_OLD_GENERATION_MB}`);
     const worker = new Worker(new URL('./evaluation-thread-main.ts', import.meta.url), {
       workerData,
       name: 'evaluation',
@@ -154,22 +145,8 @@ export class EvaluationThread implements Evaluations {
   }
 
   #hear(message: FromThread): void {
+    if (message.kind === 'started' || message.kind === 'not started') return;
     const { onFault, report } = this.#options;
-    if (message.kind === 'judged') {
-      const { now, receivedAt, siteIds } = message;
-      report.judged(
-        Array.from(siteIds, (siteId, index) => ({ siteId, receivedAt: receivedAt[index] ?? now })),
-        now,
-      );
-    } else if (message.kind === 'failed') report.failed(message.dead);
-    else if (message.kind === 'fault') onFault(message.error);
+    hearReport(message, { ...report, onFault });
   }
-}
-
-/** SQLSTATE of a connection that could not be made: errors lose their code between threads. */
-const CONNECTION_FAILURE = '08006';
-
-function startError({ away, error }: FromThread & { readonly kind: 'not started' }): Error {
-  const made = new Error(`evaluations did not start: ${error.errorClass} at ${error.errorPlace}`);
-  return away ? Object.assign(made, { code: CONNECTION_FAILURE }) : made;
 }

@@ -1,21 +1,5 @@
-import { webhookQueue } from '../jobs/enqueue-webhooks.ts';
-import { EvaluationWorker, type EvaluationReport } from '../jobs/evaluation-worker.ts';
-import { createBoss, EVALUATE } from '../jobs/queues.ts';
-import type { Clock } from '../ledger/clock.ts';
-import { failureKind } from '../ledger/failures.ts';
-import { createPipelinedTransactions } from '../ledger/transactions.ts';
-import { evaluationParts } from './evaluation-parts.ts';
-
-/** What evaluations need, wherever they run. */
-export interface EvaluationOptions {
-  readonly appUrl: string;
-  readonly backend: 'postgres' | 'citus';
-  readonly retryLimit: number;
-  readonly clock: Clock;
-  readonly report: EvaluationReport;
-  /** The share of the time that they may take now; see EvaluationWorkerOptions. */
-  readonly share: () => number;
-}
+import { EvaluationWorker } from '../jobs/evaluation-worker.ts';
+import { createLane, type LaneOptions, type RunningLane } from './evaluation-lane.ts';
 
 /** Evaluations, wherever they run. */
 export interface Evaluations {
@@ -26,9 +10,6 @@ export interface Evaluations {
   /** Settles the batches in hand and ends; safe before `start` and twice. */
   stop(): Promise<void>;
 }
-
-/** Connections: a batch, the one read ahead, a failed attempt, and what judges look up. */
-const CONNECTIONS = 4;
 
 /** Share of the time that evaluations keep while requests queue up: they fall behind, and catch up afterwards. */
 const YIELDING_SHARE = 0.25;
@@ -41,58 +22,26 @@ export function shareBeside(queuedRows: number): number {
   return queuedRows > YIELD_AT_ROWS ? YIELDING_SHARE : 1;
 }
 
-/** Evaluations on this very thread, on connections of their own. */
-export function createEvaluations(options: EvaluationOptions): Evaluations {
-  const { appUrl, clock, report } = options;
-  const boss = createBoss({
-    url: appUrl,
-    backend: options.backend,
-    applicationName: 'transaction-risk evaluation queue',
-    supervise: false,
-    migrate: false,
-    onError(error) {
-      if (failureKind(error) === 'unforeseen') report.fault(error);
-    },
-  });
-  const pipelined = createPipelinedTransactions({
-    url: appUrl,
-    poolSize: CONNECTIONS,
-    applicationName: 'transaction-risk evaluation',
-    statementTimeoutMs: 10_000,
-  });
-  const { transaction } = pipelined;
-  const { rules, ...parts } = evaluationParts({
-    transaction,
-    clock,
-    recordWebhooks: webhookQueue(boss).record,
-    onFault: (error) => report.fault(error),
-  });
-  const worker = new EvaluationWorker({
-    boss,
-    transaction,
-    clock,
-    retryLimit: options.retryLimit,
-    ...parts,
-    report,
-    share: options.share,
-  });
+/** Evaluations on this very thread, on connections of their own, and in the lanes of other threads beside it. */
+export function createEvaluations(
+  options: LaneOptions,
+  others: readonly RunningLane[] = [],
+): Evaluations {
+  const own = createLane(options);
+  const lanes: readonly RunningLane[] = [own, ...others];
+  const worker = new EvaluationWorker({ boss: own.boss, lanes, report: options.report });
   let stopping: Promise<void> | undefined;
-  let started = false;
   return {
     async start() {
-      await boss.start();
-      started = true;
-      await boss.getQueue(EVALUATE);
+      await Promise.all(lanes.map((lane) => lane.start()));
       worker.start();
-      rules.start();
     },
     wake: () => worker.wake(),
     stop() {
       stopping ??= (async () => {
+        for (const lane of lanes) lane.hurry();
         await worker.stop();
-        await rules.stop();
-        if (started) await boss.stop({ graceful: false, close: true });
-        await pipelined.close();
+        await Promise.all(lanes.map((lane) => lane.stop()));
       })();
       return stopping;
     },

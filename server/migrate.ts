@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { createOrm } from '../entities/orm.ts';
 import { MIGRATIONS } from '../entities/migrations/index.ts';
 import { APPEND_ONLY_TABLES, MUTABLE_TABLES } from '../entities/tables.ts';
-import { createBoss, createQueues } from '../jobs/queues.ts';
+import { createBoss, createQueues, limitJobStatistics } from '../jobs/queues.ts';
 import { createPartitions } from '../ledger/partitions.ts';
 
 /** The database cannot be used as it is; the message says what to do. Waiting does not help. */
@@ -44,6 +44,7 @@ export async function migrateDatabase(options: MigrateOptions): Promise<void> {
     await refuseNewerSchema(lock);
     await migrateSchema(options);
     await installQueues(options);
+    if (options.backend !== 'citus') await limitJobStatistics(lock);
     await grantToApplication(lock, options);
   } finally {
     await lock.end().catch(() => undefined);

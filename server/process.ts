@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { systemClock } from '../ledger/clock.ts';
 import { chooseAdminToken } from './admin-token.ts';
 import { greet, reachable } from './banner.ts';
-import type { Settings } from './config.ts';
+import { evaluationThreadsOf, type Settings } from './config.ts';
 import { openDatabase } from './database.ts';
 import { createLog } from './log.ts';
 import { chooseSecretsKeys } from './secrets-key.ts';
@@ -34,7 +34,7 @@ export async function runProcess(
       adminToken: token,
       secretsKeys: chooseSecretsKeys(settings),
       clock: systemClock,
-      evaluationThread: true,
+      evaluationThreads: evaluationThreadsOf(settings),
       log,
       tell,
       ...(mayListen === undefined ? {} : { mayListen }),

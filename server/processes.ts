@@ -3,7 +3,7 @@ import { systemClock } from '../ledger/clock.ts';
 import type { SecretsKey } from '../ledger/secret-box.ts';
 import { chooseAdminToken } from './admin-token.ts';
 import { greet } from './banner.ts';
-import type { Settings } from './config.ts';
+import { evaluationThreadsOf, type Settings } from './config.ts';
 import { openDatabase, type Database } from './database.ts';
 import { createLog } from './log.ts';
 import { MetricsOfAll } from './metrics-of-all.ts';
@@ -54,7 +54,7 @@ export async function runPrimary(settings: Settings, demo: boolean): Promise<voi
     adminToken: token,
     secretsKeys,
     clock: systemClock,
-    evaluationThread: true,
+    evaluationThreads: evaluationThreadsOf(settings),
     log,
     tell(line: string) {
       tell(line);

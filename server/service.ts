@@ -33,8 +33,8 @@ export interface ServiceOptions {
   readonly secretsKeys: readonly SecretsKey[];
   readonly clock: Clock;
   readonly log: Logger;
-  /** Whether evaluations run on a thread of their own, as in every process that a person starts. */
-  readonly evaluationThread?: boolean;
+  /** Evaluations run on so many threads of their own, as in every process that a person starts; absent: on this one. */
+  readonly evaluationThreads?: number;
   readonly times?: Partial<HttpTimes>;
   /** A line for a person, when something they wait for takes long. */
   readonly tell?: (line: string) => void;
@@ -89,7 +89,9 @@ export function wireService(options: ServiceOptions): Wiring {
       retentionDays: settings.WEBHOOK_RETENTION_DAYS,
     },
     clock: options.clock,
-    evaluationThread: options.evaluationThread === true,
+    ...(options.evaluationThreads === undefined
+      ? {}
+      : { evaluationThreads: options.evaluationThreads }),
     log: options.log,
   });
 }

@@ -64,8 +64,8 @@ export interface WireOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly ingestLimits?: Partial<IngestLimits>;
-  /** Whether evaluations run on a thread of their own. It reads the machine's clock. */
-  readonly evaluationThread?: boolean;
+  /** Evaluations run on so many threads of their own, which read the machine's clock; absent: on this one. */
+  readonly evaluationThreads?: number;
 }
 
 /** How webhooks are delivered; from the environment. */
@@ -201,9 +201,10 @@ export function wire(options: WireOptions): Wiring {
     failed: (dead: boolean) => metrics.evaluations.inc({ outcome: dead ? 'dead' : 'failed' }),
   };
   const evaluations =
-    options.evaluationThread === true
+    options.evaluationThreads !== undefined
       ? new EvaluationThread({
           ...evaluationOptions,
+          threads: options.evaluationThreads,
           report: evaluationReport,
           onFault(error) {
             metrics.faults.inc({ place: 'evaluation' });

@@ -13,6 +13,7 @@ import { Migration0012Rules } from './0012-rules.ts';
 import { Migration0013Imports } from './0013-imports.ts';
 import { Migration0014LargeStates } from './0014-large-states.ts';
 import { Migration0015SiteRetention } from './0015-site-retention.ts';
+import { Migration0016UnsampledColumns } from './0016-unsampled-columns.ts';
 
 /** Every migration, oldest first. A released one is never edited; a change is a new number. */
 export const MIGRATIONS = [
@@ -31,4 +32,5 @@ export const MIGRATIONS = [
   { name: '0013-imports', class: Migration0013Imports },
   { name: '0014-large-states', class: Migration0014LargeStates },
   { name: '0015-site-retention', class: Migration0015SiteRetention },
+  { name: '0016-unsampled-columns', class: Migration0016UnsampledColumns },
 ];

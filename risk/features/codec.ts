@@ -40,16 +40,16 @@ export function encodeState(state: EntityState): string {
     finiteOrNull(state.newest),
     state.attempts,
     state.counts.map((buckets, level) =>
-      mirror(buckets, COUNT_STRIDES[level] as number, bucketOf(base, level as LevelIndex)),
+      mirror(buckets.slice(), COUNT_STRIDES[level] as number, bucketOf(base, level as LevelIndex)),
     ),
     state.amounts.map(({ currency, fiveMinutes, hours, days }) => [
       currency,
-      mirror(fiveMinutes, AMOUNT_STRIDE, bucketOf(base, 1)),
-      mirror(hours, AMOUNT_STRIDE, bucketOf(base, 2)),
-      mirror(days, DAY_AMOUNT_STRIDE, bucketOf(base, 3)),
+      mirror(fiveMinutes.slice(), AMOUNT_STRIDE, bucketOf(base, 1)),
+      mirror(hours.slice(), AMOUNT_STRIDE, bucketOf(base, 2)),
+      mirror(days.slice(), DAY_AMOUNT_STRIDE, bucketOf(base, 3)),
     ]),
     state.counterparts.map((list) => packSights(list, Math.floor(base / SIGHT_UNIT))),
-    mirror(state.recent, 1, base * 4 + 3),
+    mirror(state.recent.slice(), 1, base * 4 + 3),
     finiteOrNull(state.profileVersion),
     finiteOrNull(state.profileAt),
     state.accountOpenedAt ?? null,
@@ -94,11 +94,10 @@ export function decodeState(text: string, kind: EntityKind): EntityState {
   };
 }
 
-/** A copy in which every stride's first value v is `base` - v: distance from a number, and number from a distance. */
-function mirror(list: readonly number[], stride: number, base: number): number[] {
-  const copy = list.slice();
-  for (let at = 0; at < copy.length; at += stride) copy[at] = base - (copy[at] as number);
-  return copy;
+/** Makes every stride's first value v `base` - v: distance from a number, and number from a distance. */
+function mirror(list: number[], stride: number, base: number): number[] {
+  for (let at = 0; at < list.length; at += stride) list[at] = base - (list[at] as number);
+  return list;
 }
 
 function finiteOrNull(value: number): number | null {

@@ -2,7 +2,12 @@ import { expect } from 'chai';
 import { Client } from 'pg';
 import { createOrm } from '../../entities/orm.ts';
 import { MIGRATIONS } from '../../entities/migrations/index.ts';
-import { APPEND_ONLY_TABLES, MUTABLE_TABLES, PARTITIONED_TABLES } from '../../entities/tables.ts';
+import {
+  APPEND_ONLY_TABLES,
+  MUTABLE_TABLES,
+  PARTITIONED_TABLES,
+  UNSAMPLED_COLUMNS,
+} from '../../entities/tables.ts';
 import { run } from '../../ledger/database.ts';
 import { createPartitions, dropExpiredPartitions } from '../../ledger/partitions.ts';
 import { migrateDatabase } from '../../server/migrate.ts';
@@ -151,6 +156,27 @@ describe('the schema', () => {
     } finally {
       await orm.close(true);
     }
+  });
+
+  it('has the planner keep no samples of payloads, features and results, and small ones of jobs', async () => {
+    const targets = await database.query<{ table: string; column: string; target: number | null }>(
+      `select coalesce(parent.relname, held.relname) as table, attname as column, nullif(attstattarget, -1) as target
+       from pg_attribute join pg_class held on held.oid = attrelid and held.relkind in ('r', 'p')
+       left join pg_inherits on inhrelid = held.oid left join pg_class parent on parent.oid = inhparent
+       where attnum > 0 and not attisdropped and held.relnamespace in ('public'::regnamespace, 'pgboss'::regnamespace)`,
+    );
+    for (const { table, column } of UNSAMPLED_COLUMNS) {
+      const found = targets.filter((each) => each.table === table && each.column === column);
+      const partitions = PARTITIONED_TABLES.some((each) => each.table === table) ? 9 : 1;
+      expect(found.length, `${table}.${column}`).to.be.at.least(partitions);
+      expect(new Set(found.map(({ target }) => target)), table).to.deep.equal(new Set([0]));
+    }
+    const ofJobs = targets.filter(({ table }) => table === 'job').map(({ target }) => target);
+    expect(ofJobs.filter((target) => target === 10)).to.have.length.greaterThan(40);
+    const others = targets.filter(({ target }) => target === 0);
+    expect(new Set(others.map(({ table, column }) => `${table}.${column}`))).to.have.keys(
+      UNSAMPLED_COLUMNS.map(({ table, column }) => `${table}.${column}`),
+    );
   });
 
   it('keeps partitions ready, and drops only whole days that are past retention', async () => {
