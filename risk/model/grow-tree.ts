@@ -48,17 +48,16 @@ interface Leaf {
 const CELLS = 3;
 const STRIDE = MAX_BINS * CELLS;
 
+/** Rows that are added to all features before the next ones are: what is read of them again and again stays close. */
+const BLOCK = 2_048;
+
 /**
- * Grows one regression tree on the rows given, the best split first. Deterministic: the earlier feature and the lower
- * bin win a tie.
+ * Grows one regression tree on the first `count` rows of the ground, the best split first. Deterministic: the earlier
+ * feature and the lower bin win a tie.
  *
  * @returns nodes, the root first
  */
-export function growTree(
-  ground: GrowingGround,
-  rows: Uint32Array,
-  limits: GrowthLimits,
-): GrownNode[] {
+export function growTree(ground: GrowingGround, count: number, limits: GrowthLimits): GrownNode[] {
   const used = ground.columns.flatMap((column, feature) => (column === undefined ? [] : [feature]));
   const nodes: GrownNode[] = [];
   const open: Leaf[] = [];
@@ -76,6 +75,7 @@ export function growTree(
     open.push({ node, rows: leafRows, gradient, hessian, histogram, split });
     return node;
   };
+  const rows = Uint32Array.from({ length: count }, (_, row) => row);
   addLeaf(rows, histogramOf(ground, used, rows));
   for (let leaves = 1; leaves < limits.leaves; leaves++) {
     let best = -1;
@@ -116,40 +116,33 @@ function histogramOf(
   used: readonly number[],
   rows: Uint32Array,
 ): Float64Array {
-  // The slopes side by side in the order of the rows: every column walks through them again.
-  const count = rows.length;
-  const rowGradients = new Float64Array(count);
-  const rowHessians = new Float64Array(count);
-  for (let i = 0; i < count; i++) {
-    rowGradients[i] = gradients[rows[i] as number] as number;
-    rowHessians[i] = hessians[rows[i] as number] as number;
-  }
   const histogram = new Float64Array(used.length * STRIDE);
-  for (let u = 0; u < used.length; u++) {
-    addColumn(
-      histogram,
-      u * STRIDE,
-      columns[used[u] as number] as Uint8Array,
-      rows,
-      rowGradients,
-      rowHessians,
-    );
+  const slopes = new Float64Array(2 * BLOCK);
+  for (let from = 0; from < rows.length; from += BLOCK) {
+    const block = rows.subarray(from, from + BLOCK);
+    for (let i = 0; i < block.length; i++) {
+      slopes[2 * i] = gradients[block[i] as number] as number;
+      slopes[2 * i + 1] = hessians[block[i] as number] as number;
+    }
+    for (let u = 0; u < used.length; u++) {
+      addColumn(histogram, u * STRIDE, columns[used[u] as number] as Uint8Array, block, slopes);
+    }
   }
   return histogram;
 }
 
+/** Adds rows to the bins of one feature; `slopes` holds the gradient and the hessian of each. */
 function addColumn(
   histogram: Float64Array,
   base: number,
   column: Uint8Array,
   rows: Uint32Array,
-  gradients: Float64Array,
-  hessians: Float64Array,
+  slopes: Float64Array,
 ): void {
   for (let i = 0; i < rows.length; i++) {
     const cell = base + (column[rows[i] as number] as number) * CELLS;
-    histogram[cell] = (histogram[cell] as number) + (gradients[i] as number);
-    histogram[cell + 1] = (histogram[cell + 1] as number) + (hessians[i] as number);
+    histogram[cell] = (histogram[cell] as number) + (slopes[2 * i] as number);
+    histogram[cell + 1] = (histogram[cell + 1] as number) + (slopes[2 * i + 1] as number);
     histogram[cell + 2] = (histogram[cell + 2] as number) + 1;
   }
 }
