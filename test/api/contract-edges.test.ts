@@ -14,7 +14,6 @@ describe('contracts within one month, over HTTP', () => {
   let sites = 0;
 
   before(async function () {
-    this.timeout(60_000);
     service = await runService({ role: 'api', clock: { now: () => now } });
     admin = adminCalls(service.url, ADMIN_TOKEN);
   });

@@ -9,7 +9,6 @@ const WITHIN_MS = 1_000;
 describe('a Site’s way into production, over HTTP', () => {
   let running: RunningService;
   before(async function () {
-    this.timeout(60_000);
     running = await runService({ role: 'api' });
   });
   after(() => running.stop());

@@ -104,7 +104,6 @@ describe('callers that take their time', () => {
     };
 
     it('lose their connections and leave no memory behind', async function () {
-      this.timeout(20_000);
       const openings = [
         'garbage\r\n\r\n',
         'GET /v1/usage HTTP/1.1\r\nHost: loc',
@@ -144,7 +143,6 @@ describe('callers that take their time', () => {
 
 describe('bodies that are received at once', () => {
   it('past 32 MiB declared are refused at once with 503 and Retry-After, and then the service goes on', async function () {
-    this.timeout(20_000);
     const service = await runService({ times: { bodyIdleMs: 8_000 } });
     const sockets: RawSocket[] = [];
     try {

@@ -35,13 +35,11 @@ export async function whatMustNotCompile(address: { url: string; token: string }
 describe('the typed client of docs/examples/admin-client', () => {
   let running: RunningService;
   before(async function () {
-    this.timeout(60_000);
     running = await runService({ role: 'api' });
   });
   after(() => running.stop());
 
   it('type-checks as a project of its own', async function () {
-    this.timeout(60_000);
     const tsc = join(
       dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
       'bin/tsc',

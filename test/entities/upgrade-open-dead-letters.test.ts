@@ -5,7 +5,6 @@ import { createTestDatabase } from '../support/database.ts';
 
 describe('an upgrade over dead letters of an earlier version', () => {
   it('takes over those that no redrive has closed, discarded ones as such', async function () {
-    this.timeout(60_000);
     const database = await createTestDatabase({ migrated: false });
     const orm = createOrm({
       url: database.ownerUrl,

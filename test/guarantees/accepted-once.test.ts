@@ -9,7 +9,6 @@ describe('an event is accepted once, whoever races', () => {
   let second: WholeService;
 
   before(async function () {
-    this.timeout(30_000);
     first = await runService({ role: 'api' });
     second = await spawnService({
       DATABASE_URL: first.database.appUrl,

@@ -57,7 +57,6 @@ describe('what must not be sent leaves no trace', () => {
   const nextKey = (): string => keys[turn++ % keys.length] ?? '';
 
   before(async function () {
-    this.timeout(20_000);
     service = await runService();
     keys = await issueKeys(service.database, await service.createSite(), 1_000);
   });

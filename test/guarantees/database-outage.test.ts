@@ -16,7 +16,6 @@ describe('a database that is away', () => {
   let service: WholeService | undefined;
 
   before(async function () {
-    this.timeout(30_000);
     dataDir = makeTemporaryDirectory();
     server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
   });
@@ -34,7 +33,6 @@ describe('a database that is away', () => {
   };
 
   it('may be down at the start and go down later: 503 meanwhile, and no restart is needed', async function () {
-    this.timeout(60_000);
     const { appUrl, ownerUrl } = server!;
     await server!.stop();
     service = await spawnService({ DATABASE_URL: appUrl, MIGRATION_DATABASE_URL: ownerUrl });

@@ -15,7 +15,6 @@ describe('a change on one process counts on the other within a second', () => {
   let admin: ReturnType<typeof adminCalls>;
 
   before(async function () {
-    this.timeout(60_000);
     database = await createTestDatabase();
     const environment = {
       DATABASE_URL: database.appUrl,

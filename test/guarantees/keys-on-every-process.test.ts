@@ -16,7 +16,6 @@ describe('a change of a credential holds on every process within a second', () =
   let other: WholeService;
 
   before(async function () {
-    this.timeout(60_000);
     database = await createTestDatabase();
     await createSite(database, { code: 'acme' });
     const environment = {

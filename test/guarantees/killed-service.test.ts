@@ -132,7 +132,6 @@ describe('a service that is killed without warning under load', () => {
   });
 
   it('stops cleanly on SIGTERM and SIGINT, database and all', async function () {
-    this.timeout(60_000);
     expect(await service!.stop('SIGTERM')).to.equal(0);
     const again = await start();
     expect(await again.stop('SIGINT')).to.equal(0);

@@ -138,7 +138,6 @@ describe('the rate limit', () => {
   };
 
   it('admits again after exactly the seconds that Retry-After names, every time', async function () {
-    this.timeout(20_000);
     const site = await service.createSite();
     await Promise.all(
       Array.from({ length: 12 }, async (_, n) => {

@@ -40,7 +40,6 @@ describe('published rules judge on every worker', () => {
   let sandbox: Merchant;
 
   before(async function () {
-    this.timeout(60_000);
     database = await createTestDatabase();
     one = await runService({ database });
     other = await runService({ database });

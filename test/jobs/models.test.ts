@@ -109,7 +109,6 @@ describe('models', () => {
   let first: Record<string, unknown>;
 
   before(async function () {
-    this.timeout(60_000);
     service = await startAdminService();
     target = await makeTarget('learned');
     await live(target, makePast(4_000, NOON, 1), newModels());

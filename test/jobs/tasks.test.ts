@@ -77,7 +77,7 @@ describe('long work', () => {
   };
 
   async function until(id: bigint, wanted: (task: TaskView) => boolean): Promise<TaskView> {
-    const deadline = performance.now() + 10_000;
+    const deadline = performance.now() + 30_000;
     for (;;) {
       const task = await view(id);
       if (wanted(task)) return task;
@@ -279,7 +279,6 @@ describe('long work', () => {
   });
 
   it('a bulk redrive that is killed in the middle goes on elsewhere: each dead letter once', async function () {
-    this.timeout(30_000);
     const count = 6_000;
     await database.query(
       `with letter as (

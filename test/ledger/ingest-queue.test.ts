@@ -204,7 +204,6 @@ describe('the group commit', () => {
   });
 
   it('two processes with crossing groups neither dead-lock nor accept anything twice', async function () {
-    this.timeout(30_000);
     const left = queueOf({ limits: { groupRows: 16, lanes: 2 } });
     const right = queueOf({ limits: { groupRows: 16, lanes: 2 } });
     const credentials = await Promise.all(

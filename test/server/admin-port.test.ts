@@ -9,7 +9,6 @@ describe('with ADMIN_PORT set', () => {
   let adminPort: number;
 
   before(async function () {
-    this.timeout(60_000);
     adminPort = await freePort();
     running = await runService({
       role: 'api',

@@ -40,7 +40,6 @@ describe('npm run backup, restore and ledger:verify on the embedded database', (
   after(() => rmSync(root, { recursive: true, force: true }));
 
   it('take a running one to another DATA_DIR, and end with codes that mean something', async function () {
-    this.timeout(60_000);
     const server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
     try {
       await migrateDatabase(server);
@@ -64,7 +63,6 @@ describe('npm run backup, restore and ledger:verify on the embedded database', (
   });
 
   it('say in one sentence what is wrong with a call', async function () {
-    this.timeout(30_000);
     const nowhere = `postgres://nobody:nothing@127.0.0.1:${await freePort()}/none`;
     const away = { DATABASE_URL: nowhere };
     const [usage, unknown, help, noFolder, noDatabase] = await Promise.all([

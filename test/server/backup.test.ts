@@ -27,7 +27,6 @@ const OF_THE_MOMENT = new Set([
 
 describe('backup and restore', function () {
   // Several databases are filled and compared.
-  this.timeout(60_000);
 
   let root: string;
   let database: TestDatabase;

@@ -46,7 +46,6 @@ describe('npm run demo', () => {
     });
 
   before(async function () {
-    this.timeout(60_000);
     service = await runService({ environment: { LOG_LEVEL: 'info' } });
     first = await run('7');
   });
@@ -103,7 +102,6 @@ describe('npm run demo', () => {
   });
 
   it('runs again without harm: new events, new credentials, the earlier ones revoked', async function () {
-    this.timeout(60_000);
     const again = await run('7');
     expect(again.evaluation.evaluated).to.have.length(EVENTS);
     expect(again.repeats).to.equal(0);
@@ -162,7 +160,6 @@ describe('npm run demo, when it cannot run', () => {
   });
 
   it('says that the token is another service’s', async function () {
-    this.timeout(30_000);
     const service = await runService();
     try {
       const wrong = { ADMIN_TOKEN: 'another-administrator-token-0123456789' };

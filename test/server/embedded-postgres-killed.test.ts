@@ -89,7 +89,6 @@ describe('the embedded database, when something is killed', () => {
   });
 
   it('starts while a busy process of the killed server still holds its memory', async function () {
-    this.timeout(30_000);
     const killed = await owner(dataDir);
     const client = new Client({ connectionString: killed.url });
     client.on('error', () => undefined);
@@ -133,7 +132,6 @@ describe('the embedded database, when something is killed', () => {
   });
 
   it('begins anew after a first start that was cut short', async function () {
-    this.timeout(30_000);
     const cut = join(root, 'cut');
     const script = join(import.meta.dirname, '..', 'support', 'embedded-postgres-process.ts');
     const child = fork(script, [cut]);

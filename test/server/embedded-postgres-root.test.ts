@@ -26,7 +26,6 @@ import { makeTemporaryDirectory } from '../support/temporary.ts';
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
 describe('the embedded database, started by root', function () {
-  this.timeout(60_000);
   let root: string;
   let mounted: string[] = [];
   let systemDirectories: string[] = [];

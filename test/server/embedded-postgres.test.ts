@@ -142,7 +142,6 @@ describe('the embedded database', () => {
     });
 
     it('is made once when three processes start at once on an empty DATA_DIR', async function () {
-      this.timeout(30_000);
       const empty = join(root, 'race');
       const both = await Promise.all([service(empty), service(empty), service(empty)]);
       expect(both.map(({ first }) => first.event).sort()).to.deep.equal([

@@ -40,7 +40,6 @@ describe('the evaluation thread', () => {
     });
 
   it('judges what waits, tells which Site it was and how long it took, and ends when asked', async function () {
-    this.timeout(40_000);
     const site = await api.createSite();
     const caller = merchant(api.url, (await site.issue()).apiKey);
     const accepted = await Promise.all(Array.from({ length: 20 }, () => caller.submit(eventOf())));
@@ -64,7 +63,6 @@ describe('the evaluation thread', () => {
   });
 
   it('shares the Sites out between several threads, each event judged once, none of its history lost', async function () {
-    this.timeout(60_000);
     const perSite = 40;
     const sites = await Promise.all(
       Array.from({ length: 6 }, async () => {
@@ -115,7 +113,6 @@ describe('the evaluation thread', () => {
   });
 
   it('tells when a lane of another thread is lost, and settles nothing by it', async function () {
-    this.timeout(40_000);
     const { promise: lost, resolve } = Promise.withResolvers<void>();
     const lane = new LaneThread(
       {
@@ -137,7 +134,6 @@ describe('the evaluation thread', () => {
   });
 
   it('says that the database is away, without its password', async function () {
-    this.timeout(40_000);
     const away = new URL(database.appUrl);
     away.port = String(await freePort());
     const thread = threadOn(away.href, () => undefined);

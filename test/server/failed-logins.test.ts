@@ -108,7 +108,6 @@ describe('failed logins of the admin side', () => {
   });
 
   it('are counted together for /admin/trpc and /metrics, over HTTP, and hold no token', async function () {
-    this.timeout(60_000);
     const clock = { at: NOON, now: () => clock.at };
     const running = await runService({
       role: 'api',

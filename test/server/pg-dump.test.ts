@@ -25,7 +25,6 @@ describe("an external database's own tools", () => {
   after(() => rmSync(root, { recursive: true, force: true }));
 
   it('pg_dump and pg_restore bring back a ledger that passes ledger:verify and goes on', async function () {
-    this.timeout(60_000);
     const bin = folders.find((folder) => existsSync(join(folder, 'pg_dump')));
     const database = await createTestDatabase();
     const restored = await createTestDatabase({ migrated: false });

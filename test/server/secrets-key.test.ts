@@ -146,7 +146,6 @@ describe('SECRETS_KEY', () => {
     };
 
     it('what does not open what is stored is one sentence and exit code 1, never the key', async function () {
-      this.timeout(60_000);
       const says = 'SECRETS_KEY cannot open stored signing secrets';
       expect(await refused(`new:${key(2)}`), 'another one')
         .to.include(says)

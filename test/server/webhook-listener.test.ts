@@ -32,7 +32,7 @@ describe('npm run webhook-listener', () => {
     args: string[] = [],
   ): Promise<ReturnType<typeof start> & { readonly url: string }> {
     const listener = start(['--port', '0', ...args], environment);
-    for (const end = performance.now() + 15_000; performance.now() < end; await sleep(20)) {
+    for (const end = performance.now() + 40_000; performance.now() < end; await sleep(20)) {
       const url = /http:\/\/127\.0\.0\.1:\d+\//.exec(listener.told())?.[0];
       if (url !== undefined) return { ...listener, url };
     }

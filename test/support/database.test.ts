@@ -4,7 +4,6 @@ import { createTestDatabase } from './database.ts';
 
 describe('a test database', () => {
   it('is empty on request, and what one test writes no other sees', async function () {
-    this.timeout(60_000);
     const one = await createTestDatabase({ migrated: false });
     const two = await createTestDatabase({ migrated: false });
     await one.query('CREATE TABLE mine AS SELECT $1::int AS value', [7]);
@@ -15,7 +14,6 @@ describe('a test database', () => {
   });
 
   it('is a clone of the migrated template, and the application owns nothing in it', async function () {
-    this.timeout(60_000);
     const database = await createTestDatabase();
     const [found] = await database.query(
       `SELECT to_regclass('public.ingestion') IS NOT NULL AS migrated, current_user <> $1 AS apart,

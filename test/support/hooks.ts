@@ -6,7 +6,6 @@ import { cleanUp } from './cleanups.ts';
  */
 export const mochaHooks = {
   async afterAll(this: Mocha.Context): Promise<void> {
-    this.timeout(60_000);
     await cleanUp();
   },
 };

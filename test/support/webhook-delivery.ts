@@ -220,7 +220,7 @@ export async function createWebhookBench(existing?: TestDatabase): Promise<Webho
       };
       await bench.until(question, `${count} deliveries`, ms);
     },
-    async until(question, what, ms = 15_000) {
+    async until(question, what, ms = 40_000) {
       const deadline = performance.now() + ms;
       while (!(await question())) {
         if (performance.now() > deadline) {

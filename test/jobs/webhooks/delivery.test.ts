@@ -318,7 +318,6 @@ describe('delivery of webhooks', () => {
   });
 
   it('is not delayed by thirty endpoints that never answer', async function () {
-    this.timeout(40_000);
     const hanging = await receiver({ behaviour: () => undefined });
     const target = await receiver();
     for (let n = 0; n < 30; n += 1) await bench.addEndpoint(`${hanging.url}&n=${n}`);
@@ -370,7 +369,6 @@ describe('delivery of webhooks', () => {
   });
 
   it('is refused by no receiver that knows either secret while the secret is replaced under load', async function () {
-    this.timeout(40_000);
     const refused: string[] = [];
     const verifying = (name: string, secrets: () => Parameters<typeof verifyWebhook>[2]) =>
       receiver({
@@ -481,7 +479,6 @@ describe('delivery of webhooks', () => {
   });
 
   it('goes on after the database was away, and what was answered meanwhile is on record', async function () {
-    this.timeout(30_000);
     const proxy = await proxyDatabase(database);
     const behind = await createWebhookBench(proxy.database);
     let answerNow: () => void = () => undefined;

@@ -96,7 +96,6 @@ describe('admin: the QUALITY gate from a contract check', () => {
   });
 
   it('a report that the check really makes is taken', async function () {
-    this.timeout(60_000);
     const running = await runService({ role: 'api', database: service.database });
     try {
       const report = await runCheck({

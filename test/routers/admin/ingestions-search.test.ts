@@ -30,7 +30,6 @@ describe('admin: the search of ingestions', () => {
   };
 
   before(async function () {
-    this.timeout(30_000);
     service = await startAdminService();
     for (const code of ['acme', 'other', 'empty']) {
       await service
