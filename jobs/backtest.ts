@@ -2,7 +2,13 @@ import { z } from 'zod';
 import type { TransactionEvent } from '../contract/transaction.ts';
 import { ingestionIdOf } from '../contract/primitives.ts';
 import type { Db } from '../ledger/database.ts';
-import { countJudged, readJudged, type JudgedRow } from '../ledger/judged-events.ts';
+import {
+  countJudged,
+  readJudged,
+  type JudgedPage,
+  type JudgedRow,
+} from '../ledger/judged-events.ts';
+import type { LedgerPlace } from '../ledger/ledger-place.ts';
 import { ALL_SITES, rulesInForce } from '../ledger/rule-sets.ts';
 import {
   circumstancesOf,
@@ -55,7 +61,10 @@ const Sums = z.object({
 });
 type Sums = z.infer<typeof Sums>;
 
-const Position = z.object({ after: z.string(), sums: Sums });
+const Position = z.object({
+  after: z.object({ received_at: z.string(), id: z.string() }),
+  sums: Sums,
+});
 
 const none = (): Verdicts => ({ events: 0, fraud: 0, false_positive: 0 });
 
@@ -69,7 +78,9 @@ export const backtestTask: TaskHandler = async (task, { progress, signal, transa
   const period = { siteId: task.siteId, ...wanted };
   const candidate = await transaction((db) => compose(db, task.siteId, allSites, version));
   const known = Position.safeParse(task.position);
-  let after: bigint | undefined = known.success ? BigInt(known.data.after) : -1n;
+  let after: LedgerPlace | undefined = known.success
+    ? { receivedAt: known.data.after.received_at, id: BigInt(known.data.after.id) }
+    : undefined;
   const sums: Sums = known.success
     ? known.data.sums
     : { skipped: 0, all: none(), decisions: {}, rules: {}, amounts: {}, examples: {} };
@@ -77,16 +88,24 @@ export const backtestTask: TaskHandler = async (task, { progress, signal, transa
     const total = await transaction((db) => countJudged(db, period));
     await progress({ total });
   }
-  while (after !== undefined) {
+  do {
     signal.throwIfAborted();
-    const from: bigint = after;
-    const { next, rows } = await transaction((db) => readJudged(db, period, from, SLICE));
+    const { next, rows }: JudgedPage = await transaction((db) =>
+      readJudged(db, period, SLICE, after),
+    );
     for (const row of rows) count(sums, row, candidate);
     const done = sums.all.events + sums.skipped;
-    const at = next ?? rows.at(-1)?.ingestionId ?? from;
-    await progress({ done, position: { after: String(at), sums } });
+    // After a crash behind the last page that page is read and counted once more, onto the sums from before it.
+    await progress(
+      next === undefined
+        ? { done }
+        : {
+            done,
+            position: { after: { received_at: next.receivedAt, id: String(next.id) }, sums },
+          },
+    );
     after = next;
-  }
+  } while (after !== undefined);
   return reportOf(sums, candidate);
 };
 

@@ -1,6 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TransactionEvent } from '../contract/transaction.ts';
-import { readJudged, type JudgedPeriod, type JudgedRow } from '../ledger/judged-events.ts';
+import {
+  readJudged,
+  type JudgedPage,
+  type JudgedPeriod,
+  type JudgedRow,
+} from '../ledger/judged-events.ts';
+import type { LedgerPlace } from '../ledger/ledger-place.ts';
 import { readForest } from '../ledger/models.ts';
 import type { Transaction } from '../ledger/transactions.ts';
 import {
@@ -42,10 +48,11 @@ export async function replayResults(
   };
   const counts = { same: 0, unavailable: 0 };
   const different: bigint[] = [];
-  let after: bigint | undefined = -1n;
-  while (after !== undefined) {
-    const from: bigint = after;
-    const { next, rows } = await transaction((db) => readJudged(db, period, from, SLICE));
+  let after: LedgerPlace | undefined;
+  do {
+    const { next, rows }: JudgedPage = await transaction((db) =>
+      readJudged(db, period, SLICE, after),
+    );
     for (const row of rows) {
       const modelId = modelNamedBy(row.evaluatorVersion);
       const rules = await rulesOf(period.siteId, row.evaluatorVersion);
@@ -57,7 +64,7 @@ export async function replayResults(
       else different.push(row.ingestionId);
     }
     after = next;
-  }
+  } while (after !== undefined);
   return { ...counts, different };
 }
 

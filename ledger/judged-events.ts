@@ -1,5 +1,6 @@
 import { run, type Db } from './database.ts';
 import { IS_FRAUD } from './latest-label.ts';
+import { placeBefore, type LedgerPlace } from './ledger-place.ts';
 
 /** A judged event with all that it was judged from. Times in ms since 1970 UTC. */
 export interface JudgedRow {
@@ -29,11 +30,6 @@ export interface JudgedPeriod {
   readonly to: number;
 }
 
-const period = ({ from, to }: JudgedPeriod): string[] => [
-  new Date(from).toISOString(),
-  new Date(to).toISOString(),
-];
-
 /** How many events a period has. */
 export async function countJudged(db: Db, wanted: JudgedPeriod): Promise<number> {
   const { rows } = await run<{ count: number }>(
@@ -41,26 +37,31 @@ export async function countJudged(db: Db, wanted: JudgedPeriod): Promise<number>
     `select count(*)::int as count from ingestion event
      join evaluation result on result.site_id = event.site_id and result.ingestion_id = event.id
      where event.site_id = $1 and event.received_at >= $2::timestamptz and event.received_at < $3::timestamptz`,
-    [wanted.siteId, ...period(wanted)],
+    [wanted.siteId, new Date(wanted.from).toISOString(), new Date(wanted.to).toISOString()],
   );
   return rows[0]?.count ?? 0;
 }
 
-/** A page of judged events; `next` is where the one behind it begins, undefined at the end. */
+/** A page of judged events; the next one begins after `next`, which is undefined at the end. */
 export interface JudgedPage {
   readonly rows: JudgedRow[];
-  readonly next: bigint | undefined;
+  readonly next: LedgerPlace | undefined;
 }
 
-/** The next judged events of a period by id, after `after`: of `limit` accepted ones those that have a result. */
+/**
+ * The next judged events of a period in the order of acceptance: of `limit` accepted ones those that have a result.
+ *
+ * @param after  where the page before ended; undefined for the first
+ */
 export async function readJudged(
   db: Db,
   wanted: JudgedPeriod,
-  after: bigint,
   limit: number,
+  after: LedgerPlace = placeBefore(wanted.from),
 ): Promise<JudgedPage> {
   const { rows: found } = await run<{
     id: string;
+    received_at: string;
     at: string;
     amount_minor: string;
     currency: string;
@@ -75,26 +76,28 @@ export async function readJudged(
     is_fraud: boolean | null;
   }>(
     db,
-    `select event.id, (extract(epoch from least(event.occurred_at, event.received_at)) * 1000)::bigint as at,
+    `select event.id, event.received_at::text as received_at,
+       (extract(epoch from least(event.occurred_at, event.received_at)) * 1000)::bigint as at,
        event.amount_minor, event.currency, result.score, result.level, result.decision, result.reasons, result.rule_scores,
        result.evaluator_version, seen.features, payload.body,
        ${IS_FRAUD} as is_fraud
      from (
        select site_id, id, occurred_at, received_at, amount_minor, currency from ingestion
-       where site_id = $1 and received_at >= $2::timestamptz and received_at < $3::timestamptz and id > $4
-       order by id limit $5
+       where site_id = $1 and (received_at, id) > ($2::timestamptz, $3::bigint) and received_at < $4::timestamptz
+       order by received_at, id limit $5
      ) event
      left join evaluation result on result.site_id = event.site_id and result.ingestion_id = event.id
      left join evaluation_features seen on seen.site_id = result.site_id and seen.ingestion_id = result.ingestion_id
        and seen.evaluated_at = result.evaluated_at
      left join ingestion_payload payload on payload.site_id = event.site_id and payload.ingestion_id = event.id
        and payload.received_at = event.received_at
-     order by event.id`,
-    [wanted.siteId, ...period(wanted), after, limit],
+     order by event.received_at, event.id`,
+    [wanted.siteId, after.receivedAt, after.id, new Date(wanted.to).toISOString(), limit],
   );
+  const last = found.length < limit ? undefined : found.at(-1);
   const rows = found.flatMap(({ score, ...row }) => (score === null ? [] : [{ ...row, score }]));
   return {
-    next: found.length < limit ? undefined : BigInt(found.at(-1)?.id ?? 0),
+    next: last && { receivedAt: last.received_at, id: BigInt(last.id) },
     rows: rows.map((row) => ({
       ingestionId: BigInt(row.id),
       at: Number(row.at),

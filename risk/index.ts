@@ -22,7 +22,13 @@ export {
   type FeatureDefinition,
 } from './features/definitions.ts';
 export type { EntityState } from './features/state.ts';
-export { decodeFeatures, encodeFeatures, featureValue, type Features } from './features/vector.ts';
+export {
+  decodeFeatures,
+  decodeFeaturesInto,
+  encodeFeatures,
+  featureValue,
+  type Features,
+} from './features/vector.ts';
 export { compileRuleSet, composeRuleSets, type CompiledRuleSet } from './rules/compile.ts';
 export { DEFAULT_RULE_SET, DEFAULT_RULES } from './rules/default-rules.ts';
 export type {

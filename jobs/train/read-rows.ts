@@ -1,204 +1,155 @@
-import type { Db } from '../../ledger/database.ts';
 import {
   readCandidates,
   readCards,
   readFeatures,
-  type TrainingCandidate,
+  type CandidatePage,
+  type EvaluationColumns,
 } from '../../ledger/training-rows.ts';
+import type { LedgerPlace } from '../../ledger/ledger-place.ts';
 import type { Transaction } from '../../ledger/transactions.ts';
-import { decodeFeatures, FEATURES } from '../../risk/index.ts';
-import { binOf, findEdges, type Edges } from '../../risk/model/bins.ts';
-import type { LearningRows } from '../../risk/model/learn.ts';
+import { decodeFeaturesInto, FEATURES } from '../../risk/index.ts';
+import { findEdges, type Edges } from '../../risk/model/bins.ts';
+import { validatedFrom, type LearningRows } from '../../risk/model/learn.ts';
+import { PaymentSample, type ChosenPayments } from './payment-sample.ts';
+import { RowStore } from './row-store.ts';
 
 /** Rows learned from at most, a byte for each feature: 275 MB outside the heap. All frauds are among them. */
 export const MOST_ROWS = 600_000;
 
-/** Genuine rows in which the bins' edges are looked for, beside all frauds. */
+/** Frauds and genuine payments in which the bins' edges are looked for, at most so many of each. */
 const EDGE_ROWS = 20_000;
 
-const CHUNK = 2_000;
+/** Payments of one read: what is read is garbage before a collection has to carry it on. */
+const CHUNK = 250;
 
-/** A candidate that was chosen, with how many rows of the stream it stands for. */
-interface Chosen extends TrainingCandidate {
-  readonly weight: number;
+/** How rows are read. */
+export interface ReadingOptions {
+  readonly mostRows: number;
+  /** Gets the share that is done, 0 to 1. */
+  readonly onProgress: (share: number) => void;
+  /** Called after each read; may pause, for the sake of whoever shares the machine. */
+  readonly rest: () => void;
 }
 
 /**
- * Reads what a model learns from: every fraud of the period and as many genuine payments as there is room for, chosen
- * by a digest of their ids, with the features stored when they were judged. The same ledger gives the same rows in the
- * same order.
+ * Reads what a model learns from, in the order of acceptance: the frauds of the period and as many genuine payments as there
+ * is room for, chosen by a digest of their ids, with the features stored when they were judged. The same ledger gives the
+ * same rows.
  */
 export async function readLearningRows(
   transaction: Transaction,
   siteId: bigint,
   period: { readonly from: number; readonly to: number },
-  mostRows: number = MOST_ROWS,
+  { mostRows, onProgress, rest }: ReadingOptions,
 ): Promise<LearningRows> {
-  const chosen = choose(await readAll(transaction, siteId, period), mostRows);
-  const cards = await cardsOf(transaction, siteId, chosen, period);
-  const reader = new FeatureReader(transaction, siteId, chosen);
-  const first = await reader.next(edgeRows(chosen));
-  const edges = findEdges(
-    first.map(({ values }) => values),
-    FEATURES.length,
-  );
-  const rows = new RowStore(edges, chosen.length, cards);
-  for (const row of first) rows.add(row.of, row.values);
-  while (!reader.isDone) {
-    for (const row of await reader.next(CHUNK)) rows.add(row.of, row.values);
-  }
-  return rows.finish();
+  const sample = await choose(transaction, siteId, period, mostRows);
+  const chosen = sample.finish();
+  onProgress(0.2);
+  const reading = { transaction, siteId, rest };
+  const edges = await findEdgesIn(reading, chosen, sample.places(EDGE_ROWS, EDGE_ROWS));
+  onProgress(0.3);
+  const store = new RowStore(edges, chosen.count);
+  await eachVector(reading, chosen, (place, values) => {
+    store.add(chosen, place, values);
+    onProgress(0.3 + (place / chosen.count) * 0.6);
+  });
+  const { rows, ids } = store.finish();
+  return { ...rows, cards: await cardsOf(reading, rows.at, ids) };
 }
 
-async function readAll(
+interface Reading {
+  readonly transaction: Transaction;
+  readonly siteId: bigint;
+  readonly rest: () => void;
+}
+
+async function choose(
   transaction: Transaction,
   siteId: bigint,
   period: { readonly from: number; readonly to: number },
-): Promise<TrainingCandidate[]> {
-  const all: TrainingCandidate[] = [];
-  let after: bigint | undefined;
+  mostRows: number,
+): Promise<PaymentSample> {
+  const sample = new PaymentSample(mostRows);
+  let after: LedgerPlace | undefined;
   do {
-    const page = await transaction((db: Db) => readCandidates(db, siteId, period, after));
-    for (const row of page.rows) all.push(row);
+    const page: CandidatePage = await transaction((db) =>
+      readCandidates(db, siteId, period, after),
+    );
+    for (const row of page.rows) sample.add(row);
     after = page.next;
   } while (after !== undefined);
-  return all;
+  return sample;
 }
 
-/** Frauds first, then genuine payments by the digest of their ids: the first of them are a sample of all. */
-function choose(all: readonly TrainingCandidate[], mostRows: number): Chosen[] {
-  const frauds = all.filter(({ isFraud }) => isFraud).map((row) => ({ ...row, weight: 1 }));
-  const genuine = all
-    .filter(({ isFraud }) => !isFraud)
-    .map((row) => ({ row, digest: digestOf(row.ingestionId) }))
-    .toSorted((a, b) => a.digest - b.digest || (a.row.ingestionId < b.row.ingestionId ? -1 : 1));
-  const kept = genuine.slice(0, Math.max(0, mostRows - frauds.length));
-  const weight = kept.length === 0 ? 1 : genuine.length / kept.length;
-  return [...frauds, ...kept.map(({ row }) => ({ ...row, weight }))];
-}
-
-function edgeRows(chosen: readonly Chosen[]): number {
-  const frauds = chosen.findIndex(({ isFraud }) => !isFraud);
-  return Math.max(0, frauds) + EDGE_ROWS;
-}
-
-/** 32 well-mixed bits of an id. */
-function digestOf(id: bigint): number {
-  let mixed = Number(id & 0xffff_ffffn) ^ Number((id >> 32n) & 0xffff_ffffn);
-  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85eb_ca6b);
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2_ae35);
-  return (mixed ^ (mixed >>> 16)) >>> 0;
-}
-
-/** Only validation asks for cards, and it takes the last part of the time. */
-const CARDS_FROM = 0.6;
-
-async function cardsOf(
-  transaction: Transaction,
-  siteId: bigint,
-  chosen: readonly Chosen[],
-  { from, to }: { readonly from: number; readonly to: number },
-): Promise<Map<bigint, string>> {
-  const since = from + (to - from) * CARDS_FROM;
-  const ids = chosen.filter(({ at }) => at >= since).map(({ ingestionId }) => ingestionId);
-  const cards = new Map<bigint, string>();
-  for (let at = 0; at < ids.length; at += CHUNK) {
-    const found = await transaction((db) => readCards(db, siteId, ids.slice(at, at + CHUNK)));
-    for (const [id, card] of found) cards.set(id, card);
-  }
-  return cards;
-}
-
-class FeatureReader {
-  readonly #transaction: Transaction;
-  readonly #siteId: bigint;
-  readonly #chosen: readonly Chosen[];
-  #at = 0;
-
-  constructor(transaction: Transaction, siteId: bigint, chosen: readonly Chosen[]) {
-    this.#transaction = transaction;
-    this.#siteId = siteId;
-    this.#chosen = chosen;
-  }
-
-  get isDone(): boolean {
-    return this.#at >= this.#chosen.length;
-  }
-
-  /** The next rows, at least `count` of them unless fewer are left; those of another features version are left out. */
-  async next(count: number): Promise<{ of: Chosen; values: readonly number[] }[]> {
-    const rows: { of: Chosen; values: readonly number[] }[] = [];
-    const until = Math.min(this.#chosen.length, this.#at + count);
-    while (this.#at < until) {
-      const slice = this.#chosen.slice(this.#at, Math.min(until, this.#at + CHUNK));
-      this.#at += slice.length;
-      const texts = await this.#transaction((db) => readFeatures(db, this.#siteId, slice));
-      for (const of of slice) {
-        const values = valuesOf(texts.get(of.ingestionId));
-        if (values !== undefined) rows.push({ of, values });
-      }
+async function findEdgesIn(
+  reading: Reading,
+  chosen: ChosenPayments,
+  places: Uint32Array,
+): Promise<Edges> {
+  const columns = FEATURES.map(() => new Float64Array(places.length));
+  let count = 0;
+  const some = {
+    count: places.length,
+    ids: BigInt64Array.from(places, (place) => chosen.ids[place] as bigint),
+    evaluatedAt: Float64Array.from(places, (place) => chosen.evaluatedAt[place] as number),
+  };
+  await eachVector(reading, some, (_, values) => {
+    for (let feature = 0; feature < columns.length; feature++) {
+      (columns[feature] as Float64Array)[count] = values[feature] as number;
     }
-    return rows;
+    count += 1;
+  });
+  return findEdges(columns.map((column) => column.subarray(0, count)));
+}
+
+/**
+ * Reads the features of payments, in their order, into one row that is overwritten by the next. Left out are those whose
+ * features were dropped, or stored before features last changed.
+ */
+async function eachVector(
+  { transaction, siteId, rest }: Reading,
+  { ids, evaluatedAt }: EvaluationColumns,
+  onVector: (place: number, values: Float64Array) => void,
+): Promise<void> {
+  const values = new Float64Array(FEATURES.length);
+  for (let from = 0; from < ids.length; from += CHUNK) {
+    const chunk = {
+      ids: ids.subarray(from, from + CHUNK),
+      evaluatedAt: evaluatedAt.subarray(from, from + CHUNK),
+    };
+    const texts = await transaction((db) => readFeatures(db, siteId, chunk));
+    for (const [index, text] of texts.entries()) {
+      if (text !== undefined && isDecoded(text, values)) onVector(from + index, values);
+    }
+    rest();
   }
 }
 
-/** Undefined where the features were dropped, or stored before they last changed. */
-function valuesOf(text: string | undefined): readonly number[] | undefined {
-  if (text === undefined) return undefined;
+function isDecoded(text: string, values: Float64Array): boolean {
   try {
-    return decodeFeatures(text).values;
+    decodeFeaturesInto(text, values);
+    return true;
   } catch (error: unknown) {
-    if (error instanceof RangeError) return undefined;
+    if (error instanceof RangeError) return false;
     throw error;
   }
 }
 
-class RowStore {
-  readonly #edges: Edges;
-  readonly #cardOf: ReadonlyMap<bigint, string>;
-  readonly #columns: Uint8Array[];
-  readonly #labels: Uint8Array;
-  readonly #weights: Float64Array;
-  readonly #at: Float64Array;
-  readonly #answered: Float64Array;
-  readonly #cards: string[] = [];
-  #count = 0;
-
-  constructor(edges: Edges, most: number, cardOf: ReadonlyMap<bigint, string>) {
-    this.#edges = edges;
-    this.#cardOf = cardOf;
-    // A feature that says nothing needs no column.
-    this.#columns = edges.map((each) => new Uint8Array(each.length === 0 ? 0 : most));
-    this.#labels = new Uint8Array(most);
-    this.#weights = new Float64Array(most);
-    this.#at = new Float64Array(most);
-    this.#answered = new Float64Array(most);
+/** Only validation asks for cards. */
+async function cardsOf(
+  { transaction, siteId, rest }: Reading,
+  at: Float64Array,
+  ids: BigInt64Array,
+): Promise<string[]> {
+  const cards = Array.from(ids, () => '');
+  const since = validatedFrom(at);
+  const places = Uint32Array.from(ids.keys()).filter((place) => (at[place] as number) >= since);
+  for (let from = 0; from < places.length; from += CHUNK) {
+    const chunk = places.subarray(from, from + CHUNK);
+    const wanted = BigInt64Array.from(chunk, (place) => ids[place] as bigint);
+    const found = await transaction((db) => readCards(db, siteId, wanted));
+    for (const [index, card] of found.entries()) cards[chunk[index] as number] = card;
+    rest();
   }
-
-  add(of: Chosen, values: readonly number[]): void {
-    const row = this.#count++;
-    for (let feature = 0; feature < this.#edges.length; feature++) {
-      const edges = this.#edges[feature] as Float64Array;
-      if (edges.length === 0) continue;
-      (this.#columns[feature] as Uint8Array)[row] = binOf(edges, values[feature] as number);
-    }
-    this.#labels[row] = of.isFraud ? 1 : 0;
-    this.#weights[row] = of.weight;
-    this.#at[row] = of.at;
-    this.#answered[row] = of.answered;
-    this.#cards.push(this.#cardOf.get(of.ingestionId) ?? '');
-  }
-
-  finish(): LearningRows {
-    const count = this.#count;
-    return {
-      edges: this.#edges,
-      columns: this.#columns.map((column) => column.subarray(0, Math.min(count, column.length))),
-      labels: this.#labels.subarray(0, count),
-      weights: this.#weights.subarray(0, count),
-      at: this.#at.subarray(0, count),
-      answered: this.#answered.subarray(0, count),
-      cards: this.#cards,
-    };
-  }
+  return cards;
 }

@@ -5,8 +5,12 @@ import { createPipelinedTransactions, type Transaction } from '../../ledger/tran
 import { learn, TooFewLabels } from '../../risk/model/learn.ts';
 import { encodeModel } from '../../risk/model/model.ts';
 import { answerInBackground } from '../background-thread.ts';
+import { createPace } from './pace.ts';
 import { readLearningRows } from './read-rows.ts';
 import type { TrainingAnswer, TrainingOrder } from './train-model.ts';
+
+/** Share of the time that reading takes, about. */
+const READING = 0.2;
 
 async function train(
   order: TrainingOrder,
@@ -20,15 +24,22 @@ async function train(
   });
   try {
     onProgress(0);
+    const rest = createPace();
     const rows = await readLearningRows(
       patient(database.transaction),
       BigInt(order.siteId),
       order.period,
-      order.mostRows,
+      {
+        mostRows: order.mostRows,
+        onProgress: (share) => onProgress(share * READING),
+        rest,
+      },
     );
-    onProgress(0.2);
-    const { forest, calibration, metrics } = learn(rows, order.settings, (share) =>
-      onProgress(0.2 + share * 0.8),
+    const { forest, calibration, metrics } = learn(
+      rows,
+      order.settings,
+      (share) => onProgress(READING + share * (1 - READING)),
+      rest,
     );
     return { kind: 'learned', text: encodeModel(forest, calibration), metrics };
   } catch (error: unknown) {

@@ -19,28 +19,26 @@ const LEVELS = (() => {
 })();
 
 /**
- * Edges from sample rows: between all different values where they are few, else at shares of the sample.
+ * Edges from a sample: between all different values where they are few, else at shares of the sample.
  *
- * @param rows  vectors of equal length, NaN where a value is absent
+ * @param columns  the values of each feature, NaN where one is absent; they are put in order
  */
-export function findEdges(rows: readonly ArrayLike<number>[], features: number): Edges {
-  return Array.from({ length: features }, (_, feature) => {
-    const values = new Float64Array(rows.length);
-    let count = 0;
-    for (const row of rows) {
-      const value = row[feature] as number;
-      if (!Number.isNaN(value)) values[count++] = value;
-    }
-    return edgesOf(values.subarray(0, count).sort(), count < rows.length);
+export function findEdges(columns: readonly Float64Array[]): Edges {
+  return columns.map((column) => {
+    // Absent values come last.
+    const sorted = column.sort();
+    let count = sorted.length;
+    while (count > 0 && Number.isNaN(sorted[count - 1])) count--;
+    return edgesOf(sorted.subarray(0, count), count < sorted.length);
   });
 }
 
 function edgesOf(sorted: Float64Array, isSometimesAbsent: boolean): Float64Array {
   if (sorted.length === 0) return new Float64Array(0);
-  const distinct = [...new Set(sorted)];
+  const distinct = sorted.filter((value, at) => at === 0 || value !== sorted[at - 1]);
   const candidates =
     distinct.length < MAX_BINS - 1
-      ? distinct.slice(1)
+      ? distinct.subarray(1)
       : LEVELS.map((level) => sorted[Math.floor(level * sorted.length)] as number);
   const edges: number[] = [];
   // Absent is told from present by an edge below everything.

@@ -37,12 +37,14 @@ export type AfterTree = (tree: number, logits: Float64Array) => boolean;
  * bit: rows are taken in their order, random choices come from the seed.
  *
  * @param learn  rows to learn from; the logits of all others are kept too, for `afterTree`
+ * @param rest  called several times a millisecond; may pause
  */
 export function boost(
   rows: TrainingRows,
   learn: Uint32Array,
   settings: BoostSettings,
   afterTree: AfterTree = () => true,
+  rest: () => void = () => undefined,
 ): Forest {
   const count = rows.labels.length;
   const base = priorLogit(rows, learn);
@@ -71,8 +73,8 @@ export function boost(
       gradients[i] = (probability - label) * weight;
       hessians[i] = probability * (1 - probability) * weight;
     }
-    const columns = bench.lay(chosen, sample);
-    const nodes = growTree({ columns, gradients, hessians }, sample.length, settings);
+    const columns = bench.lay(chosen, sample, rest);
+    const nodes = growTree({ columns, gradients, hessians }, sample.length, settings, rest);
     const leaves = leavesOf(rows.columns, nodes, count);
     for (let row = 0; row < count; row++) {
       const { value } = nodes[leaves[row] as number] as GrownNode;
@@ -108,10 +110,15 @@ class Bench {
   }
 
   /** The chosen features of the sample, by feature; overwritten by the next call. */
-  lay(chosen: ReadonlySet<number>, sample: Uint32Array): (Uint8Array | undefined)[] {
+  lay(
+    chosen: ReadonlySet<number>,
+    sample: Uint32Array,
+    rest: () => void,
+  ): (Uint8Array | undefined)[] {
     let used = 0;
     return this.#columns.map((column, feature) => {
       if (!chosen.has(feature)) return undefined;
+      rest();
       const laid = (this.#laid[used++] ??= new Uint8Array(this.#most));
       for (let i = 0; i < sample.length; i++) laid[i] = column[sample[i] as number] as number;
       return laid;

@@ -55,9 +55,15 @@ const BLOCK = 2_048;
  * Grows one regression tree on the first `count` rows of the ground, the best split first. Deterministic: the earlier
  * feature and the lower bin win a tie.
  *
+ * @param rest  called after every block of rows; may pause
  * @returns nodes, the root first
  */
-export function growTree(ground: GrowingGround, count: number, limits: GrowthLimits): GrownNode[] {
+export function growTree(
+  ground: GrowingGround,
+  count: number,
+  limits: GrowthLimits,
+  rest: () => void,
+): GrownNode[] {
   const used = ground.columns.flatMap((column, feature) => (column === undefined ? [] : [feature]));
   const nodes: GrownNode[] = [];
   const open: Leaf[] = [];
@@ -76,7 +82,7 @@ export function growTree(ground: GrowingGround, count: number, limits: GrowthLim
     return node;
   };
   const rows = Uint32Array.from({ length: count }, (_, row) => row);
-  addLeaf(rows, histogramOf(ground, used, rows));
+  addLeaf(rows, histogramOf(ground, used, rows, rest));
   for (let leaves = 1; leaves < limits.leaves; leaves++) {
     let best = -1;
     for (let i = 0; i < open.length; i++) {
@@ -89,7 +95,7 @@ export function growTree(ground: GrowingGround, count: number, limits: GrowthLim
     const [left, right] = partition(ground.columns[feature] as Uint8Array, leaf.rows, bin);
     // Adding up the smaller side is enough: the larger is what is left of the parent's bins.
     const isLeftSmall = left.length <= right.length;
-    const small = histogramOf(ground, used, isLeftSmall ? left : right);
+    const small = histogramOf(ground, used, isLeftSmall ? left : right, rest);
     const large = leaf.histogram;
     for (let i = 0; i < large.length; i++) large[i] = (large[i] as number) - (small[i] as number);
     const node = nodes[leaf.node] as GrownNode;
@@ -115,6 +121,7 @@ function histogramOf(
   { columns, gradients, hessians }: GrowingGround,
   used: readonly number[],
   rows: Uint32Array,
+  rest: () => void,
 ): Float64Array {
   const histogram = new Float64Array(used.length * STRIDE);
   const slopes = new Float64Array(2 * BLOCK);
@@ -127,6 +134,7 @@ function histogramOf(
     for (let u = 0; u < used.length; u++) {
       addColumn(histogram, u * STRIDE, columns[used[u] as number] as Uint8Array, block, slopes);
     }
+    rest();
   }
   return histogram;
 }

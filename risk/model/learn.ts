@@ -1,5 +1,5 @@
 import type { Edges } from './bins.ts';
-import { boost, type BoostSettings, type TrainingRows } from './boost.ts';
+import { boost, type AfterTree, type BoostSettings, type TrainingRows } from './boost.ts';
 import { calibrated } from './model.ts';
 import { fitCalibration, type Calibration } from './calibrate.ts';
 import { sigmoid, type Forest } from './forest.ts';
@@ -8,6 +8,7 @@ import {
   logLoss,
   rankingMetrics,
   type CalibrationBand,
+  type Probability,
   type RankingMetrics,
   type ScoredRow,
 } from './metrics.ts';
@@ -80,22 +81,19 @@ const PATIENCE = 60;
  * on all of it, with as many trees as were best. Deterministic.
  *
  * @param onProgress  gets the share that is done, 0 to 1
+ * @param rest  called several times a millisecond; may pause, for the sake of whoever shares the machine
  * @throws TooFewLabels
  */
 export function learn(
   rows: LearningRows,
   settings: BoostSettings,
   onProgress: (share: number) => void,
+  rest?: () => void,
 ): Learned {
   const count = rows.at.length;
-  let first = Infinity;
-  let last = -Infinity;
-  for (const at of rows.at) {
-    first = Math.min(first, at);
-    last = Math.max(last, at);
-  }
   if (count === 0) throw new TooFewLabels('There are no judged payments to learn from.');
-  const split = last - (last - first) * VALIDATION_SHARE;
+  const { first, last } = spanOf(rows.at);
+  const split = validatedFrom(rows.at);
   const earlier = indexes(count, (row) => (rows.at[row] as number) < split);
   const later = indexes(count, (row) => (rows.at[row] as number) >= split);
   const frauds = fraudsAmong(rows, earlier);
@@ -107,15 +105,16 @@ export function learn(
   }
 
   let best = { loss: Infinity, tree: 0, logits: new Float64Array(0) };
-  boost(rows, earlier, settings, (tree, logits) => {
+  const lookAtLater: AfterTree = (tree, logits) => {
     onProgress((tree / settings.trees) * 0.5);
     if ((tree + 1) % LOOK_EVERY !== 0 && tree + 1 !== settings.trees) return true;
     const seen = Float64Array.from(later, (row) => logits[row] as number);
     // The loss, not a ranking: a few dozen frauds make every ranking jump about.
-    const loss = logLoss(scoredRows(rows, later, seen.map(sigmoid)));
+    const loss = logLoss(probabilities(rows, later, seen));
     if (loss < best.loss) best = { loss, tree: tree + 1, logits: seen };
     return tree + 1 - best.tree < PATIENCE;
-  });
+  };
+  boost(rows, earlier, settings, lookAtLater, rest);
   const calibration = fitCalibration(
     best.logits,
     Uint8Array.from(later, (row) => rows.labels[row] as number),
@@ -134,6 +133,7 @@ export function learn(
       onProgress(0.5 + (tree / best.tree) * 0.5);
       return true;
     },
+    rest,
   );
   return {
     forest,
@@ -162,6 +162,37 @@ export function learn(
   };
 }
 
+/** The instant from which on events are kept for validation, of events at these instants. */
+export function validatedFrom(at: Float64Array): number {
+  const { first, last } = spanOf(at);
+  return last - (last - first) * VALIDATION_SHARE;
+}
+
+function spanOf(instants: Float64Array): { readonly first: number; readonly last: number } {
+  let first = Infinity;
+  let last = -Infinity;
+  for (const at of instants) {
+    first = Math.min(first, at);
+    last = Math.max(last, at);
+  }
+  return { first, last };
+}
+
+/** One at a time: a hundred thousand rows that live until the sum is made would be carried on by the garbage collector. */
+function* probabilities(
+  { labels, weights }: LearningRows,
+  chosen: Uint32Array,
+  logits: Float64Array,
+): Generator<Probability> {
+  for (const [index, row] of chosen.entries()) {
+    yield {
+      score: sigmoid(logits[index] as number),
+      isFraud: labels[row] === 1,
+      weight: weights[row] as number,
+    };
+  }
+}
+
 function scoredRows(rows: LearningRows, chosen: Uint32Array, scores: Float64Array): ScoredRow[] {
   return Array.from(chosen, (row, index) => ({
     score: scores[index] as number,
@@ -173,7 +204,7 @@ function scoredRows(rows: LearningRows, chosen: Uint32Array, scores: Float64Arra
 }
 
 function indexes(count: number, isChosen: (row: number) => boolean): Uint32Array {
-  return Uint32Array.from(Array.from({ length: count }, (_, row) => row).filter(isChosen));
+  return new Uint32Array(count).map((_, row) => row).filter(isChosen);
 }
 
 function fraudsAmong({ labels }: LearningRows, chosen: Uint32Array): number {

@@ -126,8 +126,11 @@ export function calibrationBands(rows: readonly ScoredRow[]): CalibrationBand[] 
   });
 }
 
+/** What a loss is made of. */
+export type Probability = Pick<ScoredRow, 'score' | 'isFraud' | 'weight'>;
+
 /** Mean negative logarithm of the probability given to what happened: the smaller the better. */
-export function logLoss(rows: readonly ScoredRow[]): number {
+export function logLoss(rows: Iterable<Probability>): number {
   let loss = 0;
   let weights = 0;
   for (const { score, isFraud, weight } of rows) {

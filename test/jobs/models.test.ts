@@ -9,7 +9,9 @@ import { TRAIN } from '../../contract/training.ts';
 import type { Db } from '../../ledger/database.ts';
 import { createIdSource } from '../../ledger/ids.ts';
 import { importEvents, type ImportTarget, type PastLabel } from '../../ledger/import-events.ts';
+import type { LedgerPlace } from '../../ledger/ledger-place.ts';
 import { insertModel, readForest } from '../../ledger/models.ts';
+import { readCandidates, type CandidatePage } from '../../ledger/training-rows.ts';
 import {
   decodeFeatures,
   decodeModel,
@@ -61,7 +63,7 @@ describe('models', () => {
 
   const newModels = (): ModelSource =>
     new ModelSource({ transaction, clock: service.services.clock });
-  const train = async (code: string): Promise<Record<string, unknown>> => {
+  const train = async (code: string, mostRows?: number): Promise<Record<string, unknown>> => {
     const admin = service.as('administrator');
     const { task_id: taskId } = await admin.models.train({ site_code: code });
     await service.runTasks({
@@ -69,6 +71,7 @@ describe('models', () => {
         appUrl: service.database.appUrl,
         clock: service.services.clock,
         learning: QUICK,
+        ...(mostRows === undefined ? {} : { mostRows }),
       }),
     });
     const task = await admin.tasks.status({ task_id: taskId });
@@ -136,6 +139,39 @@ describe('models', () => {
     expect(items).to.have.length(2);
     expect(new Set(items.map((model) => model.content_hash)).size).to.equal(1);
     expect(items.every(({ role, usable }) => role === 'NONE' && usable)).to.equal(true);
+  }).timeout(30_000);
+
+  it('are learned from every payment of the period once, however short the pages it is read in', async () => {
+    const period = { from: NOON - 35 * DAY, to: NOON - 7 * DAY };
+    const whole = await transaction((db) => readCandidates(db, target.siteId, period));
+    expect(whole.next).to.equal(undefined);
+    expect(whole.rows.length).to.equal((first['metrics'] as { rows: number }).rows);
+    expect(new Set(whole.rows.map(({ ingestionId }) => ingestionId)).size).to.equal(
+      whole.rows.length,
+    );
+    for (const limit of [7, 500]) {
+      const rows = [];
+      let after: LedgerPlace | undefined;
+      do {
+        const page: CandidatePage = await transaction((db) =>
+          readCandidates(db, target.siteId, period, after, limit),
+        );
+        rows.push(...page.rows);
+        after = page.next;
+      } while (after !== undefined);
+      expect(rows).to.deep.equal(whole.rows);
+    }
+  });
+
+  it('are learned from all frauds and a sample of the rest where payments are too many', async () => {
+    const all = first['metrics'] as Record<string, number>;
+    const sampled = await train('learned', 1_500);
+    const metrics = sampled['metrics'] as Record<string, number>;
+    expect(metrics['rows']).to.equal(1_500);
+    expect(metrics['frauds']).to.equal(all['frauds']);
+    expect(metrics['average_precision']).to.be.greaterThan(
+      (all['average_precision'] as number) * 0.7,
+    );
   }).timeout(30_000);
 
   it('change nothing in the shadow but a score of their own', async () => {

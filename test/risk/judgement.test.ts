@@ -3,9 +3,11 @@ import { Risk } from '../../contract/risk.ts';
 import { bandOf, combinePoints } from '../../risk/decision.ts';
 import { judge } from '../../risk/evaluate.ts';
 import { computeFeatures } from '../../risk/features/compute.ts';
+import { FEATURES } from '../../risk/features/definitions.ts';
 import {
   absentFeatures,
   decodeFeatures,
+  decodeFeaturesInto,
   encodeFeatures,
   featureValue,
 } from '../../risk/features/vector.ts';
@@ -122,9 +124,53 @@ describe('stored features', () => {
       `${text},1`,
       text.slice(0, -1),
       text.replace('2:', '1:'),
+      text.replace('n', ''),
+      `2:.,n${FEATURES.length - 1}`,
+      `2:1.2.3,n${FEATURES.length - 1}`,
+      `2:,n${FEATURES.length - 1}`,
+      `2:n0,n${FEATURES.length}`,
+      `2:n-1,n${FEATURES.length + 1}`,
+      `2:n1.5,n${FEATURES.length - 1}`,
       '2:x',
     ]) {
       expect(() => decodeFeatures(damaged), damaged).to.throw(RangeError);
+    }
+  });
+
+  it('come back to the last bit, whatever numbers they are, into a row that held others', () => {
+    const random = randomSource(9);
+    const bits = new DataView(new ArrayBuffer(8));
+    const anything = (): number => {
+      bits.setUint32(0, random(2 ** 32));
+      bits.setUint32(4, random(2 ** 32));
+      return bits.getFloat64(0);
+    };
+    const kinds: (() => number)[] = [
+      () => 0,
+      () => Number.NaN,
+      () => random(1_000),
+      () => random(100_000) / 100,
+      () => random(2 ** 32) / (1 + random(1_000)),
+      () => (-1 - random(2 ** 32)) / 7,
+      () => random(2 ** 32) * random(2 ** 32),
+      () => (1 + random(2 ** 32)) * 10 ** (random(40) - 30),
+      () => Number.MAX_SAFE_INTEGER - random(3) + 2,
+      anything,
+    ];
+    const row = new Float64Array(FEATURES.length).fill(5);
+    for (let round = 0; round < 300; round++) {
+      const features = absentFeatures();
+      let at = 0;
+      while (at < features.values.length) {
+        const value = (kinds[random(kinds.length)] as () => number)();
+        const end = Math.min(features.values.length, at + 1 + random(4));
+        features.values.fill(Number.isFinite(value) ? value : Number.NaN, at, end);
+        at = end;
+      }
+      const text = encodeFeatures(features);
+      expect(decodeFeatures(text).values).to.deep.equal(features.values);
+      decodeFeaturesInto(text, row);
+      expect([...row]).to.deep.equal(features.values);
     }
   });
 

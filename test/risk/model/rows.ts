@@ -35,7 +35,9 @@ export function makeRows(count: number, seed: number): MadeRows {
     const isOdd = ratio > 5 || (vector[at('merchant_frauds_labelled_30d')] as number) > 1;
     return random(100) < (isOdd ? 60 : 1) ? 1 : 0;
   });
-  const edges = findEdges(vectors, FEATURES.length);
+  const edges = findEdges(
+    FEATURES.map((_, feature) => Float64Array.from(vectors, (vector) => vector[feature] as number)),
+  );
   return {
     vectors,
     rows: {
