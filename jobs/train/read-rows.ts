@@ -42,10 +42,10 @@ export async function readLearningRows(
   period: { readonly from: number; readonly to: number },
   { mostRows, onProgress, rest }: ReadingOptions,
 ): Promise<LearningRows> {
-  const sample = await choose(transaction, siteId, period, mostRows);
+  const reading = { transaction, siteId, rest };
+  const sample = await choose(reading, period, mostRows);
   const chosen = sample.finish();
   onProgress(0.2);
-  const reading = { transaction, siteId, rest };
   const edges = await findEdgesIn(reading, chosen, sample.places(EDGE_ROWS, EDGE_ROWS));
   onProgress(0.3);
   const store = new RowStore(edges, chosen.count);
@@ -64,8 +64,7 @@ interface Reading {
 }
 
 async function choose(
-  transaction: Transaction,
-  siteId: bigint,
+  { transaction, siteId, rest }: Reading,
   period: { readonly from: number; readonly to: number },
   mostRows: number,
 ): Promise<PaymentSample> {
@@ -77,6 +76,7 @@ async function choose(
     );
     for (const row of page.rows) sample.add(row);
     after = page.next;
+    rest();
   } while (after !== undefined);
   return sample;
 }
@@ -89,7 +89,6 @@ async function findEdgesIn(
   const columns = FEATURES.map(() => new Float64Array(places.length));
   let count = 0;
   const some = {
-    count: places.length,
     ids: BigInt64Array.from(places, (place) => chosen.ids[place] as bigint),
     evaluatedAt: Float64Array.from(places, (place) => chosen.evaluatedAt[place] as number),
   };
