@@ -2,7 +2,7 @@
  * An array parameter, written by us: `{1,2,3}`. The driver would quote and search every element for what must be
  * escaped. Only for ids, numbers, UUIDs and words of the contract's enumerations, which hold none of it.
  */
-export const plainArray = (values: readonly (bigint | number | string)[]): string =>
+export const plainArray = (values: readonly (bigint | number | string)[] | BigInt64Array): string =>
   `{${values.join(',')}}`;
 
 /** An array parameter of byte strings, given as hex. */

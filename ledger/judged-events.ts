@@ -1,6 +1,6 @@
 import { run, type Db } from './database.ts';
 import { IS_FRAUD } from './latest-label.ts';
-import { placeBefore, type LedgerPlace } from './ledger-place.ts';
+import { placeAfter, placeBefore, type LedgerPlace } from './ledger-place.ts';
 
 /** A judged event with all that it was judged from. Times in ms since 1970 UTC. */
 export interface JudgedRow {
@@ -94,10 +94,9 @@ export async function readJudged(
      order by event.received_at, event.id`,
     [wanted.siteId, after.receivedAt, after.id, new Date(wanted.to).toISOString(), limit],
   );
-  const last = found.length < limit ? undefined : found.at(-1);
   const rows = found.flatMap(({ score, ...row }) => (score === null ? [] : [{ ...row, score }]));
   return {
-    next: last && { receivedAt: last.received_at, id: BigInt(last.id) },
+    next: placeAfter(found, limit),
     rows: rows.map((row) => ({
       ingestionId: BigInt(row.id),
       at: Number(row.at),

@@ -12,3 +12,12 @@ export interface LedgerPlace {
 export function placeBefore(instant: number): LedgerPlace {
   return { receivedAt: new Date(instant).toISOString(), id: -1n };
 }
+
+/** Where a page of at most `limit` rows ended; undefined where nothing follows it. */
+export function placeAfter(
+  rows: readonly { readonly received_at: string; readonly id: string }[],
+  limit: number,
+): LedgerPlace | undefined {
+  const last = rows.length < limit ? undefined : rows.at(-1);
+  return last && { receivedAt: last.received_at, id: BigInt(last.id) };
+}

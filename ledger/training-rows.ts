@@ -1,6 +1,7 @@
+import { plainArray } from './array-literals.ts';
 import { run, type Db } from './database.ts';
 import { IS_FRAUD } from './latest-label.ts';
-import { placeBefore, type LedgerPlace } from './ledger-place.ts';
+import { placeAfter, placeBefore, type LedgerPlace } from './ledger-place.ts';
 
 /** A judged payment that may be learned from. Times in ms since 1970 UTC. */
 export interface TrainingCandidate {
@@ -67,7 +68,6 @@ export async function readCandidates(
       limit,
     ],
   );
-  const last = rows.length < limit ? undefined : rows.at(-1);
   return {
     rows: rows.flatMap((row) =>
       row.evaluated_at === null
@@ -82,7 +82,7 @@ export async function readCandidates(
             },
           ],
     ),
-    next: last && { receivedAt: last.received_at, id: BigInt(last.id) },
+    next: placeAfter(rows, limit),
   };
 }
 
@@ -104,7 +104,7 @@ export async function readFeatures(
      from unnest($2::bigint[], $3::timestamptz[]) with ordinality as wanted (ingestion_id, evaluated_at, place)
      join evaluation_features seen on seen.site_id = $1 and seen.ingestion_id = wanted.ingestion_id
        and seen.evaluated_at = wanted.evaluated_at`,
-    [siteId, Array.from(ids, String), Array.from(evaluatedAt, (at) => new Date(at).toISOString())],
+    [siteId, plainArray(ids), Array.from(evaluatedAt, (at) => new Date(at).toISOString())],
   );
   const features: (string | undefined)[] = Array.from(ids, () => undefined);
   for (const row of rows) features[row.place - 1] = row.features;
@@ -128,7 +128,7 @@ export async function readCards(db: Db, siteId: bigint, ids: BigInt64Array): Pro
        select coalesce(payload.body::json -> 'payment_method' ->> 'token', payload.body::json -> 'customer' ->> 'customer_id') as text
      ) as named
      where named.text is not null`,
-    [siteId, Array.from(ids, String)],
+    [siteId, plainArray(ids)],
   );
   const cards = Array.from(ids, () => '');
   for (const row of rows) cards[row.place - 1] = row.card;

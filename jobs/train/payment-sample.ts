@@ -78,28 +78,27 @@ export class PaymentSample {
     const marks = new Uint8Array(this.#count);
     this.#mark(marks, 1, frauds);
     this.#mark(marks, 0, genuine);
-    return placesOf(marks);
+    return Uint32Array.from(marks.keys()).filter((place) => marks[place] === 1);
   }
 
   #thin(): void {
     const frauds = Math.min(this.#countOf(1), Math.floor(this.#most * FRAUD_SHARE));
     const kept = this.places(frauds, this.#most - frauds);
     for (const column of [this.#at, this.#evaluatedAt, this.#answered, this.#isFraud]) {
-      for (let to = 0; to < kept.length; to++) column[to] = column[kept[to] as number] as number;
+      for (const [to, place] of kept.entries()) column[to] = column[place] as number;
     }
-    for (let to = 0; to < kept.length; to++)
-      this.#ids[to] = this.#ids[kept[to] as number] as bigint;
+    for (const [to, place] of kept.entries()) this.#ids[to] = this.#ids[place] as bigint;
     this.#count = kept.length;
   }
 
   /** Marks those of a kind with the lowest digests; of equal digests the earlier one. */
   #mark(marks: Uint8Array, kind: 0 | 1, room: number): void {
+    if (room < 1) return;
     const digests = new Uint32Array(this.#countOf(kind));
     let count = 0;
     for (let place = 0; place < marks.length; place++) {
       if (this.#isFraud[place] === kind) digests[count++] = this.#digest(place);
     }
-    if (room < 1) return;
     const last = digests.sort()[Math.min(room, count) - 1] ?? 0;
     let below = 0;
     while (below < count && (digests[below] as number) < last) below++;
@@ -124,15 +123,4 @@ export class PaymentSample {
     mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2_ae35);
     return (mixed ^ (mixed >>> 16)) >>> 0;
   }
-}
-
-function placesOf(marks: Uint8Array): Uint32Array {
-  let count = 0;
-  for (const mark of marks) count += mark;
-  const places = new Uint32Array(count);
-  let next = 0;
-  for (let place = 0; place < marks.length; place++) {
-    if (marks[place] === 1) places[next++] = place;
-  }
-  return places;
 }

@@ -57,14 +57,6 @@ export function decodeFeatures(text: string): Features {
   return features;
 }
 
-const COMMA = 44;
-const POINT = 46;
-const NINE = 57;
-const ZERO = 48;
-const N = 110;
-const R = 114;
-const Z = 122;
-
 /**
  * The same into a row that is used again: whoever reads half a million of them would make gigabytes of garbage.
  *
@@ -77,50 +69,23 @@ export function decodeFeaturesInto(text: string, values: number[] | Float64Array
     throw new RangeError(`Stored features are not of version ${FEATURES_VERSION}.`);
   }
   let at = 0;
-  let from = colon + 1;
-  while (from <= text.length) {
-    const to = endOfToken(text, from);
-    const run = text.charCodeAt(from);
-    const isRun = run === Z || run === N || run === R;
-    const number = numberIn(text, isRun ? from + 1 : from, to);
+  for (let from = colon + 1; from <= text.length;) {
+    const comma = text.indexOf(',', from);
+    const to = comma < 0 ? text.length : comma;
+    const run = text[from];
+    const isRun = run === 'z' || run === 'n' || run === 'r';
+    const token = text.slice(isRun ? from + 1 : from, to);
+    const number = Number(token);
     const end = isRun ? at + number : at + 1;
-    if (!Number.isFinite(number) || !(end > at && end <= values.length)) {
+    if (!Number.isFinite(number) || token === '' || !(end > at && end <= values.length)) {
       throw new RangeError('Stored features are not readable.');
     }
     if (!isRun) values[at] = number;
-    else if (run === Z) values.fill(0, at, end);
-    else if (run === N) values.fill(Number.NaN, at, end);
+    else if (run === 'z') values.fill(0, at, end);
+    else if (run === 'n') values.fill(Number.NaN, at, end);
     else values.fill(at === 0 ? Number.NaN : (values[at - 1] as number), at, end);
     at = end;
     from = to + 1;
   }
   if (at !== values.length) throw new RangeError('Stored features are not readable.');
-}
-
-function endOfToken(text: string, from: number): number {
-  let to = from;
-  while (to < text.length && text.charCodeAt(to) !== COMMA) to++;
-  return to;
-}
-
-/** Exact in a double, as their quotient then is: a whole number below 2^53 and a power of ten up to 10^22. */
-const POWERS_OF_TEN = Array.from({ length: 23 }, (_, power) => 10 ** power);
-
-/** The number that stands there, NaN where there is none. Most need no text of their own to be told. */
-function numberIn(text: string, from: number, to: number): number {
-  if (from === to) return Number.NaN;
-  let digits = 0;
-  let point = to;
-  for (let place = from; place < to; place++) {
-    const code = text.charCodeAt(place);
-    if (code === POINT && point === to) point = place;
-    else if (code < ZERO || code > NINE) return Number(text.slice(from, to));
-    else digits = digits * 10 + (code - ZERO);
-  }
-  const decimals = point === to ? 0 : to - point - 1;
-  // Beyond, digits were rounded while they were added up.
-  if (digits > Number.MAX_SAFE_INTEGER || decimals >= POWERS_OF_TEN.length || point === from) {
-    return Number(text.slice(from, to));
-  }
-  return digits / (POWERS_OF_TEN[decimals] as number);
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createPace } from '../../jobs/train/pace.ts';
+import { createPace } from '../../../jobs/train/pace.ts';
 
 describe('the pace of a training', () => {
   it('rests as long as it worked, by processor time, and not for less than a few milliseconds', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { PaymentSample, type ChosenPayments } from '../../jobs/train/payment-sample.ts';
-import { randomSource } from '../risk/events.ts';
+import { PaymentSample, type ChosenPayments } from '../../../jobs/train/payment-sample.ts';
+import { randomSource } from '../../risk/events.ts';
 
 interface Made {
   readonly id: bigint;
