@@ -13,7 +13,7 @@ describe('contracts within one month, over HTTP', () => {
   let now = may(1);
   let sites = 0;
 
-  before(async function () {
+  before(async () => {
     service = await runService({ role: 'api', clock: { now: () => now } });
     admin = adminCalls(service.url, ADMIN_TOKEN);
   });

@@ -38,7 +38,7 @@ describe('one ingestion explained', () => {
   let credentialId: string;
   const mark = randomUUID().slice(0, 8);
 
-  before(async function () {
+  before(async () => {
     service = await runService({
       environment: { EVALUATION_RETRY_LIMIT: '1', EVALUATION_RETRY_DELAY_SECONDS: '1' },
     });

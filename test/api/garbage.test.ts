@@ -50,7 +50,7 @@ describe(`generated garbage (seed ${SEED})`, () => {
   };
 
   // First, because the wrong keys among the many requests below get their address refused for a minute.
-  it('good events in one burst with bad ones are accepted, every one of them', async function () {
+  it('good events in one burst with bad ones are accepted, every one of them', async () => {
     const bursts = 12;
     const keys = await issueKeys(service.database, site, bursts * 96);
     const draw = new Draw(SEED);

@@ -8,7 +8,7 @@ const WITHIN_MS = 1_000;
 
 describe('a Site’s way into production, over HTTP', () => {
   let running: RunningService;
-  before(async function () {
+  before(async () => {
     running = await runService({ role: 'api' });
   });
   after(() => running.stop());

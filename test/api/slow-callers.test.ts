@@ -142,7 +142,7 @@ describe('callers that take their time', () => {
 });
 
 describe('bodies that are received at once', () => {
-  it('past 32 MiB declared are refused at once with 503 and Retry-After, and then the service goes on', async function () {
+  it('past 32 MiB declared are refused at once with 503 and Retry-After, and then the service goes on', async () => {
     const service = await runService({ times: { bodyIdleMs: 8_000 } });
     const sockets: RawSocket[] = [];
     try {

@@ -34,12 +34,12 @@ export async function whatMustNotCompile(address: { url: string; token: string }
 
 describe('the typed client of docs/examples/admin-client', () => {
   let running: RunningService;
-  before(async function () {
+  before(async () => {
     running = await runService({ role: 'api' });
   });
   after(() => running.stop());
 
-  it('type-checks as a project of its own', async function () {
+  it('type-checks as a project of its own', async () => {
     const tsc = join(
       dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
       'bin/tsc',

@@ -117,7 +117,7 @@ describe('the examples for senders of events', () => {
       }
     });
 
-    test(`${name}: repeats nothing that repeating cannot mend, and follows no redirect`, async function () {
+    test(`${name}: repeats nothing that repeating cannot mend, and follows no redirect`, async () => {
       for (const status of [202, 307, 400, 401, 403, 404, 409]) {
         const sent = await sendThrough([status]);
         expect(sent).to.deep.equal({ status, waits: [], calls: 1 });

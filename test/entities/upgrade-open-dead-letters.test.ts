@@ -4,7 +4,7 @@ import { migrateDatabase } from '../../server/migrate.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 describe('an upgrade over dead letters of an earlier version', () => {
-  it('takes over those that no redrive has closed, discarded ones as such', async function () {
+  it('takes over those that no redrive has closed, discarded ones as such', async () => {
     const database = await createTestDatabase({ migrated: false });
     const orm = createOrm({
       url: database.ownerUrl,

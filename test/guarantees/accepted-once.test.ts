@@ -8,7 +8,7 @@ describe('an event is accepted once, whoever races', () => {
   let first: RunningService;
   let second: WholeService;
 
-  before(async function () {
+  before(async () => {
     first = await runService({ role: 'api' });
     second = await spawnService({
       DATABASE_URL: first.database.appUrl,

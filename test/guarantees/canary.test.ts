@@ -56,7 +56,7 @@ describe('what must not be sent leaves no trace', () => {
   };
   const nextKey = (): string => keys[turn++ % keys.length] ?? '';
 
-  before(async function () {
+  before(async () => {
     service = await runService();
     keys = await issueKeys(service.database, await service.createSite(), 1_000);
   });

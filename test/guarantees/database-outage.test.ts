@@ -15,7 +15,7 @@ describe('a database that is away', () => {
   let server: EmbeddedPostgres | undefined;
   let service: WholeService | undefined;
 
-  before(async function () {
+  before(async () => {
     dataDir = makeTemporaryDirectory();
     server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
   });
@@ -32,7 +32,7 @@ describe('a database that is away', () => {
     expect(Number(answer.headers.get('retry-after'))).to.be.at.least(1);
   };
 
-  it('may be down at the start and go down later: 503 meanwhile, and no restart is needed', async function () {
+  it('may be down at the start and go down later: 503 meanwhile, and no restart is needed', async () => {
     const { appUrl, ownerUrl } = server!;
     await server!.stop();
     service = await spawnService({ DATABASE_URL: appUrl, MIGRATION_DATABASE_URL: ownerUrl });

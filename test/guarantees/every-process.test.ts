@@ -14,7 +14,7 @@ describe('a change on one process counts on the other within a second', () => {
   let other: WholeService;
   let admin: ReturnType<typeof adminCalls>;
 
-  before(async function () {
+  before(async () => {
     database = await createTestDatabase();
     const environment = {
       DATABASE_URL: database.appUrl,

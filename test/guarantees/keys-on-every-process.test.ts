@@ -15,7 +15,7 @@ describe('a change of a credential holds on every process within a second', () =
   let told: WholeService;
   let other: WholeService;
 
-  before(async function () {
+  before(async () => {
     database = await createTestDatabase();
     await createSite(database, { code: 'acme' });
     const environment = {

@@ -131,7 +131,7 @@ describe('a service that is killed without warning under load', () => {
     }
   });
 
-  it('stops cleanly on SIGTERM and SIGINT, database and all', async function () {
+  it('stops cleanly on SIGTERM and SIGINT, database and all', async () => {
     expect(await service!.stop('SIGTERM')).to.equal(0);
     const again = await start();
     expect(await again.stop('SIGINT')).to.equal(0);

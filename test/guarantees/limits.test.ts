@@ -137,7 +137,7 @@ describe('the rate limit', () => {
     );
   };
 
-  it('admits again after exactly the seconds that Retry-After names, every time', async function () {
+  it('admits again after exactly the seconds that Retry-After names, every time', async () => {
     const site = await service.createSite();
     await Promise.all(
       Array.from({ length: 12 }, async (_, n) => {

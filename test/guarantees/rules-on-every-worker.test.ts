@@ -39,7 +39,7 @@ describe('published rules judge on every worker', () => {
   let caller: Merchant;
   let sandbox: Merchant;
 
-  before(async function () {
+  before(async () => {
     database = await createTestDatabase();
     one = await runService({ database });
     other = await runService({ database });

@@ -62,7 +62,7 @@ describe('evaluation', () => {
     expect(status.body).to.include({ evaluation_status: 'PENDING', risk: null });
   });
 
-  it('happens once per event with three workers, one of them killed, and loses none of them', async function () {
+  it('happens once per event with three workers, one of them killed, and loses none of them', async () => {
     const token = `tok-${randomUUID()}`;
     const submitted = Array.from({ length: 400 }, (_, n) => caller.submit(cardEvent(token, n + 1)));
     expect((await Promise.all(submitted)).every(({ status }) => status === 202)).to.equal(true);
@@ -99,7 +99,7 @@ describe('evaluation', () => {
     }
   });
 
-  it('runs the jobs of a dead worker again within 30 seconds, without costing them an attempt', async function () {
+  it('runs the jobs of a dead worker again within 30 seconds, without costing them an attempt', async () => {
     const { body } = await caller.submit(eventOf());
     const boss = createBoss({
       url: database.appUrl,
@@ -171,7 +171,7 @@ describe('evaluation', () => {
   describe('of an event that cannot be judged', () => {
     let worker: WholeService;
 
-    before(async function () {
+    before(async () => {
       worker = await spawnService({
         DATABASE_URL: database.appUrl,
         MIGRATION_DATABASE_URL: database.ownerUrl,
@@ -184,7 +184,7 @@ describe('evaluation', () => {
 
     after(() => worker.stop());
 
-    it('fails alone, is retried, becomes a dead letter and runs again after a redrive', async function () {
+    it('fails alone, is retried, becomes a dead letter and runs again after a redrive', async () => {
       const token = `tok-${randomUUID()}`;
       await database.query(
         `insert into entity_state (site_id, entity_kind, entity_key, state, version) values ($1, 'card', $2::uuid, 'broken', 1)`,

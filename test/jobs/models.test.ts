@@ -111,7 +111,7 @@ describe('models', () => {
 
   let first: Record<string, unknown>;
 
-  before(async function () {
+  before(async () => {
     service = await startAdminService();
     target = await makeTarget('learned');
     await live(target, makePast(4_000, NOON, 1), newModels());

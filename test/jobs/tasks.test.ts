@@ -278,7 +278,7 @@ describe('long work', () => {
     await pipelined.transaction((db) => cancelTask(db, id, NOW));
   });
 
-  it('a bulk redrive that is killed in the middle goes on elsewhere: each dead letter once', async function () {
+  it('a bulk redrive that is killed in the middle goes on elsewhere: each dead letter once', async () => {
     const count = 6_000;
     await database.query(
       `with letter as (

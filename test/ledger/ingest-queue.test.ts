@@ -203,7 +203,7 @@ describe('the group commit', () => {
     await queue.close();
   });
 
-  it('two processes with crossing groups neither dead-lock nor accept anything twice', async function () {
+  it('two processes with crossing groups neither dead-lock nor accept anything twice', async () => {
     const left = queueOf({ limits: { groupRows: 16, lanes: 2 } });
     const right = queueOf({ limits: { groupRows: 16, lanes: 2 } });
     const credentials = await Promise.all(

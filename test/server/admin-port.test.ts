@@ -8,7 +8,7 @@ describe('with ADMIN_PORT set', () => {
   let running: RunningService;
   let adminPort: number;
 
-  before(async function () {
+  before(async () => {
     adminPort = await freePort();
     running = await runService({
       role: 'api',

@@ -39,7 +39,7 @@ describe('npm run backup, restore and ledger:verify on the embedded database', (
 
   after(() => rmSync(root, { recursive: true, force: true }));
 
-  it('take a running one to another DATA_DIR, and end with codes that mean something', async function () {
+  it('take a running one to another DATA_DIR, and end with codes that mean something', async () => {
     const server = await startEmbeddedPostgres({ dataDir, log: () => undefined });
     try {
       await migrateDatabase(server);
@@ -62,7 +62,7 @@ describe('npm run backup, restore and ledger:verify on the embedded database', (
     expect(JSON.parse(verified.out)).to.include({ sound: true, rows: 0 });
   });
 
-  it('say in one sentence what is wrong with a call', async function () {
+  it('say in one sentence what is wrong with a call', async () => {
     const nowhere = `postgres://nobody:nothing@127.0.0.1:${await freePort()}/none`;
     const away = { DATABASE_URL: nowhere };
     const [usage, unknown, help, noFolder, noDatabase] = await Promise.all([

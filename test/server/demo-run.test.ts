@@ -45,7 +45,7 @@ describe('npm run demo', () => {
       patienceMs: 10_000,
     });
 
-  before(async function () {
+  before(async () => {
     service = await runService({ environment: { LOG_LEVEL: 'info' } });
     first = await run('7');
   });
@@ -101,7 +101,7 @@ describe('npm run demo', () => {
     expect(simulation?.decision).to.equal('BLOCK');
   });
 
-  it('runs again without harm: new events, new credentials, the earlier ones revoked', async function () {
+  it('runs again without harm: new events, new credentials, the earlier ones revoked', async () => {
     const again = await run('7');
     expect(again.evaluation.evaluated).to.have.length(EVENTS);
     expect(again.repeats).to.equal(0);
@@ -159,7 +159,7 @@ describe('npm run demo, when it cannot run', () => {
     }
   });
 
-  it('says that the token is another service’s', async function () {
+  it('says that the token is another service’s', async () => {
     const service = await runService();
     try {
       const wrong = { ADMIN_TOKEN: 'another-administrator-token-0123456789' };

@@ -12,7 +12,7 @@ describe('the documentation page in a browser', () => {
   let tab: Tab;
   let docs: Awaited<ReturnType<typeof serveDocs>>;
 
-  before(async function () {
+  before(async () => {
     docs = await serveDocs();
     tab = await startChromium(executable);
   });
@@ -75,7 +75,7 @@ describe('the documentation page in a browser', () => {
       expect(await tab.read('document.activeElement.id')).to.equal('content');
     });
 
-    it(`reaches every code block and link by Tab alone, and scrolls wide code by arrow, at ${width} pixels`, async function () {
+    it(`reaches every code block and link by Tab alone, and scrolls wide code by arrow, at ${width} pixels`, async () => {
       await openAt(width);
       const shown = await tab.read<number>(NUMBER_WHAT_IS_SHOWN);
       expect(shown).to.be.above(20);

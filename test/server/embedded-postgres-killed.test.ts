@@ -88,7 +88,7 @@ describe('the embedded database, when something is killed', () => {
     await running.stop();
   });
 
-  it('starts while a busy process of the killed server still holds its memory', async function () {
+  it('starts while a busy process of the killed server still holds its memory', async () => {
     const killed = await owner(dataDir);
     const client = new Client({ connectionString: killed.url });
     client.on('error', () => undefined);
@@ -131,7 +131,7 @@ describe('the embedded database, when something is killed', () => {
     }
   });
 
-  it('begins anew after a first start that was cut short', async function () {
+  it('begins anew after a first start that was cut short', async () => {
     const cut = join(root, 'cut');
     const script = join(import.meta.dirname, '..', 'support', 'embedded-postgres-process.ts');
     const child = fork(script, [cut]);

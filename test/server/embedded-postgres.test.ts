@@ -141,7 +141,7 @@ describe('the embedded database', () => {
       await server.stop();
     });
 
-    it('is made once when three processes start at once on an empty DATA_DIR', async function () {
+    it('is made once when three processes start at once on an empty DATA_DIR', async () => {
       const empty = join(root, 'race');
       const both = await Promise.all([service(empty), service(empty), service(empty)]);
       expect(both.map(({ first }) => first.event).sort()).to.deep.equal([

@@ -39,7 +39,7 @@ describe('the evaluation thread', () => {
       },
     });
 
-  it('judges what waits, tells which Site it was and how long it took, and ends when asked', async function () {
+  it('judges what waits, tells which Site it was and how long it took, and ends when asked', async () => {
     const site = await api.createSite();
     const caller = merchant(api.url, (await site.issue()).apiKey);
     const accepted = await Promise.all(Array.from({ length: 20 }, () => caller.submit(eventOf())));
@@ -62,7 +62,7 @@ describe('the evaluation thread', () => {
     await thread.stop();
   });
 
-  it('shares the Sites out between several threads, each event judged once, none of its history lost', async function () {
+  it('shares the Sites out between several threads, each event judged once, none of its history lost', async () => {
     const perSite = 40;
     const sites = await Promise.all(
       Array.from({ length: 6 }, async () => {
@@ -112,7 +112,7 @@ describe('the evaluation thread', () => {
     expect(holders.length, 'threads that judged').to.equal(3);
   });
 
-  it('tells when a lane of another thread is lost, and settles nothing by it', async function () {
+  it('tells when a lane of another thread is lost, and settles nothing by it', async () => {
     const { promise: lost, resolve } = Promise.withResolvers<void>();
     const lane = new LaneThread(
       {
@@ -133,7 +133,7 @@ describe('the evaluation thread', () => {
     expect(settled).to.equal(false);
   });
 
-  it('says that the database is away, without its password', async function () {
+  it('says that the database is away, without its password', async () => {
     const away = new URL(database.appUrl);
     away.port = String(await freePort());
     const thread = threadOn(away.href, () => undefined);

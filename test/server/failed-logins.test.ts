@@ -107,7 +107,7 @@ describe('failed logins of the admin side', () => {
     expect(await logins()).to.include('12:20 192.0.2.3 unknown null 7');
   });
 
-  it('are counted together for /admin/trpc and /metrics, over HTTP, and hold no token', async function () {
+  it('are counted together for /admin/trpc and /metrics, over HTTP, and hold no token', async () => {
     const clock = { at: NOON, now: () => clock.at };
     const running = await runService({
       role: 'api',

@@ -11,7 +11,7 @@ describe('/metrics of a service with several processes', () => {
   let database: TestDatabase;
   let service: WholeService;
 
-  before(async function () {
+  before(async () => {
     database = await createTestDatabase();
     service = await spawnService({
       DATABASE_URL: database.appUrl,
@@ -41,7 +41,7 @@ describe('/metrics of a service with several processes', () => {
   const accepted = (): Promise<number> =>
     read('requests_total', 'operation="submitTransaction",status="202"');
 
-  it('answers for all of them, whichever is asked, and counts on when one dies', async function () {
+  it('answers for all of them, whichever is asked, and counts on when one dies', async () => {
     const site = await createSite(database);
     const { apiKey } = await site.issue();
     // A new connection each: both processes get some. One that is still starting asks to be called again.

@@ -145,7 +145,7 @@ describe('SECRETS_KEY', () => {
       return service.told().trim();
     };
 
-    it('what does not open what is stored is one sentence and exit code 1, never the key', async function () {
+    it('what does not open what is stored is one sentence and exit code 1, never the key', async () => {
       const says = 'SECRETS_KEY cannot open stored signing secrets';
       expect(await refused(`new:${key(2)}`), 'another one')
         .to.include(says)

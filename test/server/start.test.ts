@@ -110,7 +110,7 @@ describe('npm start', () => {
     await database.drop();
   });
 
-  it('migrates an empty database once when several processes start at the same time', async function () {
+  it('migrates an empty database once when several processes start at the same time', async () => {
     const database = await createTestDatabase({ migrated: false });
     const services = await Promise.all(
       [1, 2, 3].map(() =>
@@ -124,7 +124,7 @@ describe('npm start', () => {
     await database.drop();
   });
 
-  it('runs several API processes on one port, replaces one that dies and stops them all', async function () {
+  it('runs several API processes on one port, replaces one that dies and stops them all', async () => {
     const database = await createTestDatabase();
     const service = await spawnService({
       DATABASE_URL: database.appUrl,

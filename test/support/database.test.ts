@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { createTestDatabase } from './database.ts';
 
 describe('a test database', () => {
-  it('is empty on request, and what one test writes no other sees', async function () {
+  it('is empty on request, and what one test writes no other sees', async () => {
     const one = await createTestDatabase({ migrated: false });
     const two = await createTestDatabase({ migrated: false });
     await one.query('CREATE TABLE mine AS SELECT $1::int AS value', [7]);
@@ -13,7 +13,7 @@ describe('a test database', () => {
     await two.drop();
   });
 
-  it('is a clone of the migrated template, and the application owns nothing in it', async function () {
+  it('is a clone of the migrated template, and the application owns nothing in it', async () => {
     const database = await createTestDatabase();
     const [found] = await database.query(
       `SELECT to_regclass('public.ingestion') IS NOT NULL AS migrated, current_user <> $1 AS apart,

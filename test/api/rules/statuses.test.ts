@@ -157,7 +157,7 @@ describe('every status of every operation, with its exact body (section 4)', () 
     );
   });
 
-  it('every operation: 503 with Retry-After while the database is away, and none is lost after it', async function () {
+  it('every operation: 503 with Retry-After while the database is away, and none is lost after it', async () => {
     const { apiKey } = await site.issue();
     const steady = merchant(service.url, apiKey);
     const key = randomUUID();

@@ -317,7 +317,7 @@ describe('delivery of webhooks', () => {
     });
   });
 
-  it('is not delayed by thirty endpoints that never answer', async function () {
+  it('is not delayed by thirty endpoints that never answer', async () => {
     const hanging = await receiver({ behaviour: () => undefined });
     const target = await receiver();
     for (let n = 0; n < 30; n += 1) await bench.addEndpoint(`${hanging.url}&n=${n}`);
@@ -368,7 +368,7 @@ describe('delivery of webhooks', () => {
     expect(waiting, 'jobs that were queued before it').to.be.above(3_000);
   });
 
-  it('is refused by no receiver that knows either secret while the secret is replaced under load', async function () {
+  it('is refused by no receiver that knows either secret while the secret is replaced under load', async () => {
     const refused: string[] = [];
     const verifying = (name: string, secrets: () => Parameters<typeof verifyWebhook>[2]) =>
       receiver({
@@ -478,7 +478,7 @@ describe('delivery of webhooks', () => {
     await bench.untilDelivered(6);
   });
 
-  it('goes on after the database was away, and what was answered meanwhile is on record', async function () {
+  it('goes on after the database was away, and what was answered meanwhile is on record', async () => {
     const proxy = await proxyDatabase(database);
     const behind = await createWebhookBench(proxy.database);
     let answerNow: () => void = () => undefined;

@@ -95,7 +95,7 @@ describe('admin: the QUALITY gate from a contract check', () => {
     expect(error.message).to.not.include('canary-9');
   });
 
-  it('a report that the check really makes is taken', async function () {
+  it('a report that the check really makes is taken', async () => {
     const running = await runService({ role: 'api', database: service.database });
     try {
       const report = await runCheck({

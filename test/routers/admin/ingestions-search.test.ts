@@ -29,7 +29,7 @@ describe('admin: the search of ingestions', () => {
     return 'SUCCEEDED';
   };
 
-  before(async function () {
+  before(async () => {
     service = await startAdminService();
     for (const code of ['acme', 'other', 'empty']) {
       await service
