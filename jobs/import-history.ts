@@ -9,18 +9,20 @@ import type { Db } from '../ledger/database.ts';
 import { StateMoved } from '../ledger/entity-states.ts';
 import { failureKind } from '../ledger/failures.ts';
 import {
-  createPayloadPartition,
-  daysWaiting,
   dropAbandonedImports,
   endImport,
   findImport,
+  type HistoryImport,
+} from '../ledger/history-imports.ts';
+import {
+  daysWaiting,
   nextLines,
   refuseLines,
   removeLines,
-  type HistoryImport,
   type RefusedLine,
   type WaitingLine,
-} from '../ledger/history-imports.ts';
+} from '../ledger/import-lines.ts';
+import { createPayloadPartition } from '../ledger/partitions.ts';
 import type { IdSource } from '../ledger/ids.ts';
 import { readImportTarget, type ImportTarget } from '../ledger/import-events.ts';
 import type { LedgerRef } from '../ledger/load-batch.ts';

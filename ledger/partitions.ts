@@ -103,3 +103,18 @@ function columnOf(table: string): string {
 function isAppendOnly(table: string): boolean {
   return APPEND_ONLY_TABLES.some((name) => name === table);
 }
+
+/**
+ * Makes the partition of payloads for a day, so that retention can drop it. A day that has one, or whose rows lie in the
+ * default partition already, is left alone.
+ *
+ * @param patienceMs  how long inserts may have to wait behind it
+ */
+export async function createPayloadPartition(
+  db: Db,
+  day: string,
+  patienceMs: number,
+): Promise<void> {
+  await run(db, `select set_config('lock_timeout', $1, true)`, [`${patienceMs}ms`]);
+  await run(db, 'select create_payload_partition($1::date)', [day]);
+}

@@ -6,19 +6,21 @@ import { IMPORT } from '../../contract/imports.ts';
 import { readImportLine, type ImportBounds } from '../../contract/import-line.ts';
 import type { Db } from '../../ledger/database.ts';
 import {
-  addLines,
-  countWaiting,
   findImport,
   findImportCredential,
   findOpenImport,
   insertImport,
   listImports,
-  readProblems,
   setImportTask,
   type HistoryImport,
+} from '../../ledger/history-imports.ts';
+import {
+  addLines,
+  countWaiting,
+  readProblems,
   type RefusedLine,
   type WaitingLine,
-} from '../../ledger/history-imports.ts';
+} from '../../ledger/import-lines.ts';
 import { readTask } from '../../ledger/tasks.ts';
 import { router } from '../procedure.ts';
 import type { Services } from '../services.ts';

@@ -33,6 +33,7 @@ import {
 import { findSite, lockSite } from './find-site.ts';
 import { mutate } from './mutate.ts';
 import { administratorProcedure, operatorProcedure, viewerProcedure } from './procedures.ts';
+import { refusal } from './refusal.ts';
 
 /** The figures that a publication is decided by. */
 const Ranking = z.object({
@@ -119,9 +120,6 @@ async function usableModel(db: Db, siteId: bigint, id: string): Promise<StoredMo
   }
   return model;
 }
-
-const refusal = (message: string): TRPCError =>
-  new TRPCError({ code: 'PRECONDITION_FAILED', message });
 
 /** Changes which model plays a part, under the Site's lock, and answers what is in force then. */
 async function release(

@@ -12,11 +12,11 @@ import type { Operator } from '../procedure.ts';
 import { statement } from './fields.ts';
 import { mutate } from './mutate.ts';
 import { administratorProcedure, operatorProcedure } from './procedures.ts';
+import { refusal } from './refusal.ts';
 import {
   demandVersion,
   inForceOf,
   InForceOut,
-  refusal,
   refuseUnsound,
   toInForce,
   Version,

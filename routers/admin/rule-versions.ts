@@ -11,6 +11,7 @@ import {
 } from '../../ledger/rule-sets.ts';
 import { DEFAULT_RULE_SET, type RuleSet } from '../../risk/index.ts';
 import { SiteCode } from './fields.ts';
+import { refusal } from './refusal.ts';
 import { problemsOfRules, testRules } from './rule-content.ts';
 import type { Scope } from './scope.ts';
 
@@ -46,10 +47,6 @@ export const toInForce = (
   live_version: LIVE?.version ?? 0,
   shadow_version: SHADOW?.version ?? null,
 });
-
-/** A command that is refused as things stand; the message says what stands against it. */
-export const refusal = (message: string): TRPCError =>
-  new TRPCError({ code: 'PRECONDITION_FAILED', message });
 
 /** @throws TRPCError NOT_FOUND */
 export async function demandVersion(
